@@ -1,0 +1,112 @@
+"""`settings.JOBS` as one frozen, validated object."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.core.signals import setting_changed
+from django.dispatch import receiver
+
+from jobs_app.errors import SettingsInvalid
+
+ON_SHUTDOWN = ("release", "fail", "leave")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """One field per name in `settings.JOBS`, in lower case here, in upper case there."""
+
+    database: str | None = None  # alias of the database that holds the jobs; None: as the routers say
+    autodiscover: str = "jobs"  # module looked for in every installed app and the project package; "" switches it off
+
+    # Defaults of job types
+    default_queue: str = "default"
+    max_attempts: int = 5
+    backoff_base_seconds: float = 30
+    backoff_max_seconds: float = 3600
+
+    # Workers
+    worker_concurrency: int = 10
+    worker_processes: int = 1
+    worker_poll_seconds: float = 1  # NOTIFY wakes a worker sooner; this alone must be enough
+    worker_listen: bool = True  # off behind a pooler in transaction mode
+    lease_seconds: float = 30  # renewed at a third of it; a killed worker's job is due again after it
+    grace_seconds: float = 25
+    on_shutdown: str = "release"
+    recover_seconds: float = 4  # how often each worker looks for expired leases
+
+    # Scheduler
+    scheduler_enabled: bool = True
+    scheduler_poll_seconds: float = 300
+
+    # Limits
+    max_payload_bytes: int = 1024 * 1024
+    max_result_bytes: int = 1024 * 1024
+    max_log_bytes: int = 64 * 1024
+    idempotency_days: float = 7
+
+    def __post_init__(self) -> None:
+        for name in ("worker_concurrency", "worker_processes", "max_attempts", "max_payload_bytes", "max_result_bytes"):
+            _require(getattr(self, name) >= 1, name, "must be 1 or more")
+        for name in ("worker_poll_seconds", "lease_seconds", "recover_seconds", "scheduler_poll_seconds"):
+            _require(getattr(self, name) > 0, name, "must be above 0")
+        for name in ("grace_seconds", "backoff_base_seconds", "idempotency_days", "max_log_bytes"):
+            _require(getattr(self, name) >= 0, name, "must be 0 or more")
+        _require(
+            self.backoff_max_seconds >= self.backoff_base_seconds,
+            "backoff_max_seconds",
+            "must not be below BACKOFF_BASE_SECONDS",
+        )
+        _require(self.on_shutdown in ON_SHUTDOWN, "on_shutdown", f"must be one of {', '.join(ON_SHUTDOWN)}")
+
+
+TYPES: dict[str, tuple[type, ...]] = {
+    "str | None": (str, type(None)),
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+}
+
+
+def parse(values: Mapping[str, Any]) -> Settings:
+    """Check names and types of a `JOBS` mapping and build the settings from it."""
+    known = {field.name.upper(): field for field in fields(Settings)}
+    chosen: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in known:
+            raise SettingsInvalid(f"settings.JOBS has no {name!r}.{_hint(name, known)}")
+        allowed = TYPES[str(known[name].type)]
+        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+            raise SettingsInvalid(f"settings.JOBS[{name!r}] must be {known[name].type}, not {value!r}.")
+        chosen[known[name].name] = value
+    return Settings(**chosen)
+
+
+@lru_cache(maxsize=1)
+def get_settings() -> Settings:
+    values = getattr(django_settings, "JOBS", {})
+    if not isinstance(values, Mapping):
+        raise SettingsInvalid(f"settings.JOBS must be a dict, not {type(values).__name__}.")
+    return parse(values)
+
+
+@receiver(setting_changed)
+def _forget(*, setting: str, **kwargs: Any) -> None:
+    if setting == "JOBS":
+        get_settings.cache_clear()
+
+
+def _hint(name: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name.upper(), known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else f" Known names: {', '.join(sorted(known))}."
+
+
+def _require(held: bool, name: str, rule: str) -> None:
+    if not held:
+        raise SettingsInvalid(f"settings.JOBS[{name.upper()!r}] {rule}.")

@@ -1,0 +1,109 @@
+"""What job types exist: data from code, no database."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from jobs_app.errors import DefinitionInvalid, UnknownJobType
+from jobs_app.presets import Preset
+from jobs_app.retry import Backoff
+from jobs_app.schemas import PayloadSchema
+
+SYSTEM_QUEUE = "jobs.system"  # the app's own chores: exempt from pauses, served by every worker
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JobType:
+    """One handler and all its options, every default already filled in."""
+
+    name: str
+    function: Callable[..., Any]
+    schema: PayloadSchema
+    label: str
+    queue: str
+    priority: int
+    max_attempts: int
+    backoff: Backoff
+    preset: Preset | None = None
+    enabled: bool | Callable[[], bool] = True
+    timeout: float | None = None  # seconds
+    lease: float | None = None  # seconds; None: what the worker gives
+    policy: str = "standard"
+    key: str | Callable[..., str] | None = None  # a payload field, or a callable that gets the payload
+    subject: str | Callable[..., str] | None = None  # likewise
+    concurrency: int | None = None
+    rate: tuple[int, float] | None = None  # (n, seconds)
+    retry_on: tuple[type[BaseException], ...] = ()
+    fail_on: tuple[type[BaseException], ...] = ()
+    retry_unknown: bool = True
+    retry_timeouts: bool = False
+    retention: timedelta | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    takes_context: bool = False
+    isolation: str = "thread"
+    atomic: bool = False
+    permission: str | None = None
+    every: float | None = None  # seconds between slots of its schedule
+    is_async: bool = False
+
+    @property
+    def is_enabled(self) -> bool:
+        return self.enabled() if callable(self.enabled) else self.enabled
+
+    @property
+    def description(self) -> str:
+        return (self.function.__doc__ or "").strip()
+
+
+class Registry:
+    """Job types by name. The same function may be registered again (a reload); another one under its name may not."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, JobType] = {}
+
+    def register(self, job_type: JobType) -> None:
+        known = self._types.get(job_type.name)
+        if known is not None and _path(known.function) != _path(job_type.function):
+            raise DefinitionInvalid(
+                f"two jobs are named {job_type.name!r}: {_path(known.function)} and {_path(job_type.function)}. "
+                "Give one of them another name=."
+            )
+        self._types[job_type.name] = job_type
+
+    def get(self, name: str) -> JobType:
+        try:
+            return self._types[name]
+        except KeyError:
+            raise UnknownJobType(f"job type {name!r} is not registered.{self._hint(name)}") from None
+
+    def find(self, name: str) -> JobType | None:
+        return self._types.get(name)
+
+    def names(self) -> list[str]:
+        return sorted(self._types)
+
+    def unregister(self, name: str) -> None:
+        self._types.pop(name, None)
+
+    def __iter__(self) -> Iterator[JobType]:
+        return iter(sorted(self._types.values(), key=lambda job_type: job_type.name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._types
+
+    def _hint(self, name: str) -> str:
+        near = difflib.get_close_matches(name, self._types, n=1)
+        if near:
+            return f" Did you mean {near[0]!r}?"
+        return " Define it with @job in a jobs.py of an installed app."
+
+
+registry = Registry()
+
+
+def _path(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
