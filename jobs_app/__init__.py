@@ -1,0 +1,54 @@
+"""The public names, each resolved when first used, so that importing them needs no models."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jobs_app import errors
+    from jobs_app.current import current_job
+    from jobs_app.definitions import job, trigger
+    from jobs_app.errors import Cancel, Fail, Retry, Snooze
+    from jobs_app.handles import get_run
+    from jobs_app.retry import Backoff
+
+__version__ = "0.1.0"
+__all__ = [
+    "Backoff",
+    "Cancel",
+    "Fail",
+    "Retry",
+    "Snooze",
+    "current_job",
+    "errors",
+    "get_run",
+    "job",
+    "trigger",
+]
+
+_HOMES = {
+    "Backoff": "jobs_app.retry",
+    "Cancel": "jobs_app.errors",
+    "Fail": "jobs_app.errors",
+    "Retry": "jobs_app.errors",
+    "Snooze": "jobs_app.errors",
+    "current_job": "jobs_app.current",
+    "get_run": "jobs_app.handles",
+    "job": "jobs_app.definitions",
+    "trigger": "jobs_app.definitions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("jobs_app.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'jobs_app' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

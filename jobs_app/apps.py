@@ -1,0 +1,46 @@
+"""The app as Django sees it: finds the project's jobs at start, starts nothing, touches no database."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.utils.module_loading import autodiscover_modules
+from django.utils.translation import gettext_lazy as _
+
+from jobs_app.conf import get_settings
+
+
+class JobsConfig(AppConfig):
+    name = "jobs_app"
+    default_auto_field = "django.db.models.BigAutoField"
+    verbose_name = _("Jobs")
+
+    def ready(self) -> None:
+        from jobs_app import checks  # noqa: F401
+
+        module_name = get_settings().autodiscover
+        if module_name:
+            autodiscover_modules(module_name)
+            import_project_module(module_name)
+
+
+def import_project_module(module_name: str) -> None:
+    """Import `jobs` of the project package, which need not be an installed app."""
+    for package in project_packages():
+        path = f"{package}.{module_name}"
+        if find_spec(path) is not None:
+            import_module(path)
+
+
+def project_packages() -> list[str]:
+    """The packages around the root URLconf and the settings module, outermost last, each once."""
+    found: dict[str, None] = {}
+    for module in (getattr(settings, "ROOT_URLCONF", None), settings.SETTINGS_MODULE):
+        package = str(module or "").rpartition(".")[0]
+        while package:
+            found[package] = None
+            package = package.rpartition(".")[0]
+    return list(found)

@@ -1,0 +1,201 @@
+"""System checks: what would not work, found before the first job is enqueued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings as django_settings
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.management import get_commands
+from django.db import DEFAULT_DB_ALIAS, connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.recorder import MigrationRecorder
+
+from jobs_app.conf import get_settings
+from jobs_app.errors import SettingsInvalid
+from jobs_app.models import Job, jobs_database
+from jobs_app.registry import JobType, registry
+
+TAG = "jobs_app"
+COMMANDS = ("runworker", "runscheduler", "jobs")
+
+# What a job type may say already, and this version stores without acting on it.
+NOT_ENFORCED: dict[str, Callable[[JobType], bool]] = {
+    "policy": lambda job_type: job_type.policy != "standard",
+    "concurrency": lambda job_type: job_type.concurrency is not None,
+    "rate": lambda job_type: job_type.rate is not None,
+    "timeout": lambda job_type: job_type.timeout is not None,
+    "isolation": lambda job_type: job_type.isolation == "process",
+    "retention": lambda job_type: job_type.retention is not None,
+}
+
+
+@register(TAG)
+def settings_are_valid(**kwargs: Any) -> list[CheckMessage]:
+    try:
+        alias = get_settings().database
+    except SettingsInvalid as problem:
+        return [Error(str(problem), hint="Correct the name or the value in settings.JOBS.", id="jobs_app.E001")]
+    if alias is None or alias in connections.settings:
+        return []
+    return [
+        Error(
+            f"settings.JOBS['DATABASE'] is {alias!r}, which is not in settings.DATABASES.",
+            hint=f"Use one of {', '.join(sorted(connections.settings))}, or add the database.",
+            id="jobs_app.E002",
+        )
+    ]
+
+
+@register(TAG)
+def time_zones_are_on(**kwargs: Any) -> list[CheckMessage]:
+    if django_settings.USE_TZ:
+        return []
+    return [
+        Error(
+            "settings.USE_TZ is False: moments without a time zone cannot say when a job is due.",
+            hint="Set USE_TZ = True.",
+            id="jobs_app.E003",
+        )
+    ]
+
+
+@register(TAG)
+def engine_is_supported(**kwargs: Any) -> list[CheckMessage]:
+    connection = _jobs_connection()
+    if connection is None or connection.vendor == "sqlite" or _is_psycopg3(connection):
+        return []
+    found = "psycopg2" if connection.vendor == "postgresql" else connection.vendor
+    return [
+        Error(
+            f"The jobs are in database {connection.alias!r}, which is used through {found}.",
+            hint="Use PostgreSQL with psycopg 3, or SQLite; settings.JOBS['DATABASE'] may name another database.",
+            id="jobs_app.E004",
+        )
+    ]
+
+
+@register(TAG)
+def routers_agree(**kwargs: Any) -> list[CheckMessage]:
+    connection = _jobs_connection()
+    if connection is None:
+        return []
+    alias, messages = connection.alias, []
+    for act in ("db_for_read", "db_for_write"):
+        answer = _router_answer(act)
+        if get_settings().database is not None and answer not in (None, alias):
+            messages.append(f"settings.JOBS['DATABASE'] is {alias!r}, but {act} of a router says {answer!r}.")
+    if not router.allow_migrate_model(alias, Job):
+        messages.append(f"The jobs are in database {alias!r}, where a router does not allow their tables.")
+    hint = f"Let the routers send the app 'jobs_app' to {alias!r}, or change settings.JOBS['DATABASE']."
+    return [Error(message, hint=hint, id="jobs_app.E005") for message in messages]
+
+
+@register(TAG)
+def atomic_jobs_share_the_database(**kwargs: Any) -> list[CheckMessage]:
+    connection = _jobs_connection()
+    names = [job_type.name for job_type in registry if job_type.atomic]
+    if connection is None or connection.alias == DEFAULT_DB_ALIAS or not names:
+        return []
+    return [
+        Error(
+            f"atomic=True cannot hold for {', '.join(names)}: the jobs are in database {connection.alias!r}, "
+            f"the handlers write to {DEFAULT_DB_ALIAS!r}.",
+            hint="Remove atomic=True and make the handlers safe to repeat, or keep the jobs in the default database.",
+            id="jobs_app.E006",
+        )
+    ]
+
+
+@register(TAG)
+def commands_are_ours(**kwargs: Any) -> list[CheckMessage]:
+    owners = {name: get_commands().get(name) for name in COMMANDS}
+    return [
+        checks.Warning(
+            f"manage.py {name} is the command of {owner}, not of jobs_app.",
+            hint=f"Put 'jobs_app' above {owner!r} in INSTALLED_APPS: the first app with a command owns its name.",
+            id="jobs_app.W001",
+        )
+        for name, owner in owners.items()
+        if owner not in (None, "jobs_app")
+    ]
+
+
+@register(TAG)
+def sqlite_writes_at_once(**kwargs: Any) -> list[CheckMessage]:
+    connection = _jobs_connection()
+    if connection is None or connection.vendor != "sqlite":
+        return []
+    mode = connection.settings_dict["OPTIONS"].get("transaction_mode") or "DEFERRED"
+    if mode.upper() != "DEFERRED":
+        return []
+    return [
+        checks.Warning(
+            f"Transactions of database {connection.alias!r} lock only when they write, so that one which read first "
+            "fails with 'database is locked' when a worker wrote in between, whatever the timeout.",
+            hint='Add "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20} to it in settings.DATABASES.',
+            id="jobs_app.W002",
+        )
+    ]
+
+
+@register(TAG)
+def options_are_enforced(**kwargs: Any) -> list[CheckMessage]:
+    found = {option: [each.name for each in registry if is_used(each)] for option, is_used in NOT_ENFORCED.items()}
+    return [
+        checks.Warning(
+            f"{option}= is stored, and not enforced by this version: {', '.join(names)}.",
+            hint="Do not rely on it yet. Silence this with SILENCED_SYSTEM_CHECKS = ['jobs_app.W003'].",
+            id="jobs_app.W003",
+        )
+        for option, names in found.items()
+        if names
+    ]
+
+
+@register(TAG, Tags.database)
+def tables_exist(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    # A warning, because `migrate` itself stops at errors; and none in a database that had no migration yet.
+    connection = _jobs_connection()
+    if connection is None or connection.alias not in (databases or ()) or not MigrationRecorder(connection).has_table():
+        return []
+    wanted = {model._meta.db_table for model in apps.get_app_config("jobs_app").get_models()}
+    missing = wanted.difference(connection.introspection.table_names(include_views=True))
+    if not missing:
+        return []
+    return [
+        checks.Warning(
+            f"Tables are missing in database {connection.alias!r}: {', '.join(sorted(missing))}.",
+            hint=f"Run manage.py migrate jobs_app --database {connection.alias}.",
+            id="jobs_app.W010",
+        )
+    ]
+
+
+def _jobs_connection() -> BaseDatabaseWrapper | None:
+    """The connection that holds the jobs; None where the settings are too wrong to say."""
+    try:
+        alias = jobs_database()
+    except SettingsInvalid:
+        return None
+    return connections[alias] if alias in connections.settings else None
+
+
+def _is_psycopg3(connection: BaseDatabaseWrapper) -> bool:
+    if connection.vendor != "postgresql":
+        return False
+    from django.db.backends.postgresql.psycopg_any import is_psycopg3
+
+    return bool(is_psycopg3)
+
+
+def _router_answer(act: str) -> str | None:
+    """What the first router with an opinion says; None where only Django's default would answer."""
+    for each in router.routers:
+        answer = getattr(each, act)(Job) if hasattr(each, act) else None
+        if answer:
+            return str(answer)
+    return None

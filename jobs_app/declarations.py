@@ -1,0 +1,118 @@
+"""From what `@job` was given to a job type with every default filled in."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jobs_app import values
+from jobs_app.conf import get_settings
+from jobs_app.errors import DefinitionInvalid, PayloadInvalid
+from jobs_app.options import JOB_READERS, did_you_mean, read
+from jobs_app.registry import JobType
+from jobs_app.retry import Backoff
+from jobs_app.schemas import schema_for
+from jobs_app.strict_json import dumps
+
+FROM_PRESET = ("max_attempts", "backoff", "retry_unknown", "retry_timeouts", "timeout", "lease")
+SHORTHANDS = ("singleton", "exclusive")
+
+
+def declare(function: Callable[..., Any], given: Mapping[str, Any]) -> JobType:
+    """Check the options of one `@job` and build its job type: what was given, then the preset, then the settings."""
+    where = f"@job on {function.__qualname__}"
+    chosen = read(given, JOB_READERS, DefinitionInvalid, where)
+    schema = schema_for(function, takes_context=chosen.get("takes_context", False), explicit=chosen.pop("schema", None))
+    said = {**_defaults(function), **_from_preset(chosen), **_without_shorthands(chosen, where)}
+    job_type = JobType(
+        function=function,
+        schema=schema,
+        is_async=inspect.iscoroutinefunction(function),
+        label=said.pop("label", None) or _label_from(said["name"]),
+        **said,
+    )
+    _refuse_what_cannot_work(job_type, where)
+    return job_type
+
+
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    settings = get_settings()
+    return {
+        "name": function.__name__,
+        "queue": settings.default_queue,
+        "priority": 0,
+        "max_attempts": settings.max_attempts,
+        "backoff": Backoff(base=settings.backoff_base_seconds, cap=settings.backoff_max_seconds),
+    }
+
+
+def _from_preset(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    preset = chosen.get("preset")
+    if preset is None:
+        return {}
+    filled = {name: getattr(preset, name) for name in FROM_PRESET}
+    if chosen.get("subject") or chosen.get("key"):
+        # A policy counts jobs per key. Without one it would let a single job of the type through.
+        filled["policy"] = preset.policy
+    return filled
+
+
+def _without_shorthands(chosen: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """`singleton="field"` is `policy="singleton", key="field"`; True leaves the key to the subject."""
+    used = [name for name in SHORTHANDS if chosen.get(name)]
+    plain = {name: value for name, value in chosen.items() if name not in SHORTHANDS}
+    if not used:
+        return plain
+    if len(used) > 1 or "policy" in plain:
+        raise DefinitionInvalid(f"{where}: a job has one policy. Give one of singleton=, exclusive= and policy=.")
+    plain["policy"] = used[0]
+    if chosen[used[0]] is not True:
+        if plain.get("key"):
+            raise DefinitionInvalid(f"{where}: {used[0]}= and key= both say the key. Give one of them.")
+        plain["key"] = chosen[used[0]]
+    return plain
+
+
+def _label_from(name: str) -> str:
+    words = re.sub(r"[-_.:]+", " ", name).strip()
+    return words[:1].upper() + words[1:]
+
+
+def _refuse_what_cannot_work(job_type: JobType, where: str) -> None:
+    try:
+        values.name(job_type.name)
+    except ValueError as problem:
+        raise DefinitionInvalid(f"{where}: the name {job_type.name!r} cannot be used: {problem}. Give name=.") from None
+    if job_type.atomic and job_type.is_async:
+        raise DefinitionInvalid(f"{where}: atomic=True needs a plain function: a transaction belongs to one thread.")
+    for option in ("subject", "key"):
+        _require_field(job_type, option, where)
+    try:
+        dumps(dict(job_type.meta), limit=get_settings().max_payload_bytes, what="meta")
+    except PayloadInvalid as problem:
+        raise DefinitionInvalid(f"{where}: {problem}") from None
+    if job_type.every is not None:
+        _require_no_payload(job_type, where)
+
+
+def _require_no_payload(job_type: JobType, where: str) -> None:
+    """A schedule enqueues with an empty payload; better to hear now than at each slot that it does not fit."""
+    try:
+        job_type.schema.dump({})
+    except PayloadInvalid as problem:
+        raise DefinitionInvalid(
+            f"{where}: every= enqueues it with an empty payload, which does not fit: {problem} Give defaults."
+        ) from None
+
+
+def _require_field(job_type: JobType, option: str, where: str) -> None:
+    source = getattr(job_type, option)
+    names = [field.name for field in job_type.schema.fields]
+    if isinstance(source, str) and source not in names and not _takes_any_field(job_type.function):
+        raise DefinitionInvalid(f"{where}: {option}={source!r} is no payload field.{did_you_mean(source, names)}")
+
+
+def _takes_any_field(function: Callable[..., Any]) -> bool:
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(function).parameters.values())

@@ -1,0 +1,1 @@
+"""Every question people ask of jobs and runs. Reads only."""

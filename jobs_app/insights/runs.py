@@ -1,0 +1,54 @@
+"""One run: where it is, and in which words that is told."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import DateTimeField, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
+
+from jobs_app.errors import RunNotFound
+from jobs_app.lifecycle.database import database_now, is_postgres, jobs_connection, now_parameter
+from jobs_app.models import Run, State
+from jobs_app.registry import registry
+
+SCHEDULED = "scheduled"  # queued, due later, never tried
+RETRYING = "retrying"  # queued, tried before
+
+
+def get(run_id: UUID | str) -> Run:
+    """The run with this id, live or finished; `read_at` on it is the time of reading by the clock that decides."""
+    try:
+        wanted = run_id if isinstance(run_id, UUID) else UUID(run_id)
+    except (ValueError, TypeError, AttributeError):
+        raise RunNotFound(f"{run_id!r} is not the id of a run: an id is a UUID.") from None
+    connection = jobs_connection()
+    try:
+        # Where runs are written, not a replica: a run can be read as soon as it is enqueued.
+        return Run.objects.using(connection.alias).annotate(read_at=_now(connection)).get(pk=wanted)
+    except ObjectDoesNotExist:
+        raise RunNotFound(f"no run has the id {wanted}: never enqueued, rolled back, or pruned by retention.") from None
+
+
+def status_of(*, state: str, attempts: int, run_at: datetime, now: datetime) -> str:
+    """The stored state, or the finer word that people use for a queued run."""
+    if state != State.QUEUED:
+        return str(state)
+    if attempts > 0:
+        return RETRYING
+    return SCHEDULED if run_at > now else str(State.QUEUED)
+
+
+def label_of(job_type: str, status: str) -> str:
+    """The word that the job type's preset has for a status; the status itself where it has none."""
+    known = registry.find(job_type)
+    return status if known is None or known.preset is None else known.preset.label(status)
+
+
+def _now(connection: BaseDatabaseWrapper) -> Combinable:
+    moment = now_parameter(connection) if is_postgres(connection) else database_now(connection)
+    return Now() if moment is None else Value(moment, output_field=DateTimeField())

@@ -1,0 +1,183 @@
+"""queued -> running: the one query every worker repeats, so the one written by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import psycopg
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle.database import (
+    NOW,
+    PIN_PLAN,
+    is_postgres,
+    now_parameter,
+    read_sqlite_time,
+    sqlite_after,
+    write_transaction,
+)
+from jobs_app.lifecycle.lanes import Start
+
+
+class ClaimedJob(NamedTuple):
+    """What a worker needs to run a job and to report about it."""
+
+    id: UUID
+    token: UUID
+    job_type: str
+    queue: str
+    priority: int
+    run_at: datetime
+    queued_at: datetime
+    started_at: datetime
+    subject: str
+    attempts: int
+    free_attempts: int
+    max_attempts: int
+    payload: str
+    meta: str
+    actor: str
+    parent: UUID | None
+    key: str | None
+    slot_at: datetime | None
+    cursor: str
+    progress_count: int
+    result_count: int
+    target_count: int | None
+
+    @property
+    def counted_attempts(self) -> int:
+        """Attempts that count against the limit, this one among them."""
+        return self.attempts - self.free_attempts
+
+
+RETURNED = ", ".join(ClaimedJob._fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Who asks, and for what."""
+
+    worker_id: str
+    token: UUID
+    job_types: Sequence[str]
+    limit: int
+    lease: float  # seconds
+    leases: Mapping[str, float]  # for job types that want another one
+    unkeyed_retryable_only: bool = False  # claimed ahead: never what has a key or a single attempt
+
+
+# The rows are picked by ctid: written as a join, fresh statistics turn it into a hash join over the whole backlog.
+# Lanes are read one after another, most urgent first, and the outer LIMIT stops at enough: no row more is locked.
+# SKIP LOCKED lets claimers pass each other. UPDATE returns rows in heap order, so the caller sorts.
+POSTGRES = f"""
+UPDATE jobs_app_job
+   SET state = 'running', worker_id = %(worker_id)s, token = %(token)s, attempts = attempts + 1,
+       started_at = {NOW}, first_started_at = coalesce(first_started_at, {NOW}),
+       lease_expires_at = {NOW} + make_interval(secs => coalesce((%(leases)s::jsonb ->> job_type)::float8, %(lease)s))
+ WHERE ctid = ANY (ARRAY (
+       SELECT picked.ctid
+         FROM unnest(%(queues)s::text[], %(priorities)s::smallint[], %(start_ats)s::timestamptz[], %(start_ids)s::uuid[])
+              AS lane (queue, priority, start_at, start_id)
+        CROSS JOIN LATERAL (
+              SELECT ctid FROM jobs_app_job
+               WHERE state = 'queued' AND hold = '' AND queue = lane.queue AND priority = lane.priority
+                 AND (run_at, id) >= (lane.start_at, lane.start_id) AND run_at <= {NOW}
+                 AND job_type = ANY (%(job_types)s) AND (expires_at IS NULL OR expires_at > {NOW})
+                 AND NOT (%(plain_only)s AND (key IS NOT NULL OR max_attempts = 1))
+               ORDER BY run_at, id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED) AS picked
+        LIMIT %(limit)s))
+RETURNING {RETURNED}
+"""
+
+SQLITE = f"""
+UPDATE jobs_app_job
+   SET state = 'running', worker_id = %(worker_id)s, token = %(token)s, attempts = attempts + 1,
+       started_at = %(now)s, first_started_at = coalesce(first_started_at, %(now)s), lease_expires_at = %(until)s
+ WHERE id IN (
+       SELECT id FROM jobs_app_job
+        WHERE state = 'queued' AND hold = '' AND queue = %(queue)s AND priority = %(priority)s AND run_at <= %(now)s
+          AND job_type IN (SELECT value FROM json_each(%(job_types)s)) AND (expires_at IS NULL OR expires_at > %(now)s)
+          AND NOT (%(plain_only)s AND (key IS NOT NULL OR max_attempts = 1))
+        ORDER BY run_at, id LIMIT %(limit)s)
+RETURNING {RETURNED}
+"""
+SQLITE_LEASE = "UPDATE jobs_app_job SET lease_expires_at = %(until)s WHERE token = %(token)s AND job_type = %(job_type)s"
+
+
+def claim(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> list[ClaimedJob]:
+    """Take up to `limit` due jobs from the lanes given, most urgent first."""
+    if not starts or not asked.job_types:
+        return []
+    take = _claim_postgres if is_postgres(connection) else _claim_sqlite
+    place = {(start.queue, start.priority): number for number, start in enumerate(starts)}
+    return sorted(take(connection, asked, starts), key=lambda job: (place[job.queue, job.priority], job.run_at, job.id))
+
+
+def claim_parameters(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> dict[str, Any]:
+    return {
+        "now": now_parameter(connection),
+        "worker_id": asked.worker_id,
+        "token": asked.token,
+        "lease": asked.lease,
+        "leases": json.dumps(dict(asked.leases)) if asked.leases else None,
+        "job_types": list(asked.job_types),
+        "limit": asked.limit,
+        "plain_only": asked.unkeyed_retryable_only,
+        "queues": [start.queue for start in starts],
+        "priorities": [start.priority for start in starts],
+        "start_ats": [start.run_at for start in starts],
+        "start_ids": [start.id for start in starts],
+    }
+
+
+def _claim_postgres(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> list[ClaimedJob]:
+    connection.ensure_connection()
+    raw: psycopg.Connection[Any] = connection.connection
+    parameters = claim_parameters(connection, asked, starts)
+    with raw.transaction(), psycopg.Cursor(raw) as cursor:
+        cursor.execute(PIN_PLAN)
+        cursor.execute(POSTGRES, parameters)
+        return [ClaimedJob._make(row) for row in cursor.fetchall()]
+
+
+def _claim_sqlite(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> list[ClaimedJob]:
+    claimed: list[ClaimedJob] = []
+    with write_transaction(connection), connection.cursor() as cursor:
+        now = now_parameter(connection)
+        common = {
+            "now": now,
+            "until": sqlite_after(now, asked.lease),
+            "worker_id": asked.worker_id,
+            "token": asked.token.hex,
+            "job_types": json.dumps(list(asked.job_types)),
+            "plain_only": asked.unkeyed_retryable_only,
+        }
+        for start in starts:
+            lane = {"queue": start.queue, "priority": start.priority, "limit": asked.limit - len(claimed)}
+            cursor.execute(SQLITE, common | lane)
+            claimed += [_from_sqlite(row) for row in cursor.fetchall()]
+            if len(claimed) >= asked.limit:
+                break
+        for job_type in asked.leases.keys() & {job.job_type for job in claimed}:
+            until = sqlite_after(now, asked.leases[job_type])
+            cursor.execute(SQLITE_LEASE, {"until": until, "token": asked.token.hex, "job_type": job_type})
+    return claimed
+
+
+def _from_sqlite(row: Sequence[Any]) -> ClaimedJob:
+    job = ClaimedJob._make(row)
+    return job._replace(
+        id=UUID(row[0]),
+        token=UUID(row[1]),
+        run_at=read_sqlite_time(row[5]),
+        queued_at=read_sqlite_time(row[6]),
+        started_at=read_sqlite_time(row[7]),
+        parent=UUID(job.parent) if job.parent else None,  # type: ignore[arg-type]
+        slot_at=read_sqlite_time(row[17]),
+    )

@@ -1,0 +1,142 @@
+"""Where claims read: a lane is (queue, priority), from a remembered start to now.
+
+An old open transaction keeps every index entry of a finished job alive. Claims that start from the beginning of the
+index walk over all of them, each time: measured, a drain falls from 21,000 to 3,200 jobs/s after 140,000 jobs.
+Claims that start where the last one stopped do not fall at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle.database import is_postgres, now_parameter
+
+BEGINNING = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
+LOOK_BACK = timedelta(seconds=60)  # for inserts that committed after later ones were claimed
+LOOK_BACK_EVERY_SECONDS = 1.0
+FORGET_AFTER_SECONDS = 60.0
+WALK_SHARE = 0.05  # a walk from the beginning may take this share of the time since the last one
+WALK_AT_LEAST_EVERY_SECONDS = 10.0
+
+
+class Start(NamedTuple):
+    """A lane and the first place in it that a claim looks at."""
+
+    queue: str
+    priority: int
+    run_at: datetime = BEGINNING[0]
+    id: UUID = BEGINNING[1]
+
+
+# A loose index scan: one step per lane, whatever the backlog. The next lane is a lower priority of this queue, else the
+# next queue's highest.
+_NEXT = """
+SELECT queue, priority FROM (
+  SELECT queue, priority, 0 AS turn FROM (
+    SELECT queue, priority FROM jobs_app_job
+     WHERE state = 'queued' AND hold = '' AND queue = lane.queue AND priority < lane.priority
+     ORDER BY queue, priority DESC LIMIT 1) AS lower
+  UNION ALL
+  SELECT queue, priority, 1 FROM (
+    SELECT queue, priority FROM jobs_app_job WHERE state = 'queued' AND hold = '' AND queue > lane.queue
+     ORDER BY queue, priority DESC LIMIT 1) AS other
+  ORDER BY turn LIMIT 1) AS next"""
+POSTGRES = f"""
+WITH RECURSIVE lane AS (
+  (SELECT queue, priority FROM jobs_app_job WHERE state = 'queued' AND hold = '' ORDER BY queue, priority DESC LIMIT 1)
+  UNION ALL
+  SELECT next.queue, next.priority FROM lane CROSS JOIN LATERAL ({_NEXT}) AS next)
+SELECT queue, priority FROM lane
+"""
+# SQLite skips through the index by itself and has no dead rows, so it may as well leave out lanes with nothing due.
+SQLITE = """
+SELECT queue, priority FROM jobs_app_job
+ WHERE state = 'queued' AND hold = '' AND run_at <= %(now)s GROUP BY queue, priority
+"""
+
+
+def find_lanes(connection: BaseDatabaseWrapper) -> list[tuple[str, int]]:
+    """Every (queue, priority) with a queued job."""
+    with connection.cursor() as cursor:
+        if is_postgres(connection):
+            cursor.execute(POSTGRES)
+        else:
+            cursor.execute(SQLITE, {"now": now_parameter(connection)})
+        return cursor.fetchall()
+
+
+@dataclass
+class Lane:
+    queue: str
+    priority: int
+    seen: float  # when it last had a job, by the monotonic clock
+    mark: tuple[datetime, UUID] = BEGINNING
+
+
+@dataclass
+class Lanes:
+    """What one claimer knows: its lanes, where it stopped in each, and when it last looked further back."""
+
+    serves: Callable[[str], bool]  # does this worker serve the queue?
+    clock: Callable[[], float]
+    known: dict[tuple[str, int], Lane] = field(default_factory=dict)
+    turn: int = 0
+    walked_at: float = float("-inf")
+    walk_cost: float = 0.0
+    looked_back_at: float = float("-inf")
+
+    def learn(self, found: Iterable[tuple[str, int]]) -> None:
+        now = self.clock()
+        for queue, priority in found:
+            if self.serves(queue):
+                self.known.setdefault((queue, priority), Lane(queue, priority, now)).seen = now
+        for name in [name for name, lane in self.known.items() if now - lane.seen > FORGET_AFTER_SECONDS]:
+            del self.known[name]
+
+    def may_walk(self) -> bool:
+        """A walk from the beginning is cheap unless an old transaction is open; then it is rationed."""
+        return self.clock() - self.walked_at >= self.walk_cost / WALK_SHARE
+
+    def should_walk(self) -> bool:
+        """Also on a lane that never comes back short: something may have committed more than a minute late."""
+        return self.may_walk() and self.clock() - self.walked_at >= WALK_AT_LEAST_EVERY_SECONDS
+
+    def walked(self, seconds: float) -> None:
+        self.walked_at, self.walk_cost = self.clock(), seconds
+
+    def starts(self, *, walk: bool) -> list[Start]:
+        """Most urgent first; queues of one priority take turns at being first."""
+        back = self._look_back()
+        lanes = sorted(self.known.values(), key=lambda lane: lane.queue)
+        if lanes:
+            self.turn = (self.turn + 1) % len(lanes)
+            lanes = lanes[self.turn :] + lanes[: self.turn]
+        lanes.sort(key=lambda lane: -lane.priority)
+        return [Start(lane.queue, lane.priority, *self._start(lane, walk, back)) for lane in lanes]
+
+    def remember(self, queue: str, priority: int, run_at: datetime, job_id: UUID) -> None:
+        lane = self.known[queue, priority]
+        lane.mark = max(lane.mark, (run_at, job_id))
+        lane.seen = self.clock()
+
+    def _look_back(self) -> bool:
+        if self.clock() - self.looked_back_at < LOOK_BACK_EVERY_SECONDS:
+            return False
+        self.looked_back_at = self.clock()
+        return True
+
+    @staticmethod
+    def _start(lane: Lane, walk: bool, back: bool) -> tuple[datetime, UUID]:
+        if walk or lane.mark == BEGINNING:
+            return BEGINNING
+        if back:
+            return lane.mark[0] - LOOK_BACK, BEGINNING[1]
+        return lane.mark
+
+

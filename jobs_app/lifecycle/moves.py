@@ -1,0 +1,158 @@
+"""The two ways out of `running`, as statements: remove (to history) and requeue. Each writes the attempt beside it.
+
+Every caller guards with the token, so a worker that lost its lease moves nothing. On PostgreSQL a move is one statement;
+on SQLite it is three in one IMMEDIATE transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle.database import NOW, is_postgres
+from jobs_app.lifecycle.relation import relation
+from jobs_app.models import Job, JobRun
+
+# Guards: which job a row of the relation may move.
+HELD = "job.token = ended.token"
+EXPIRED_LEASE = f"{HELD} AND job.state = 'running' AND job.lease_expires_at < {{now}}"
+NOT_STARTED = "job.state = 'queued' AND job.expires_at <= {now}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Ended:
+    """How one attempt ended. `state` is `queued` where the job goes back to wait."""
+
+    id: UUID
+    token: UUID | None
+    state: str
+    outcome: str  # '' where there was no attempt
+    done_reason: str = ""
+    started_ago: float | None = None  # seconds; None: at the claim
+    finished_ago: float = 0.0
+    delay: float = 0.0  # until it is due again
+    free: bool = False  # the attempt does not count against the limit
+    error_class: str = ""
+    error: str = ""
+    traceback: str = ""
+    log: str = ""
+    result: str | None = None  # JSON text
+    keep_token: bool = False  # recovery keeps it until the next claim: a late report is still good news
+
+
+COLUMNS = {
+    "id": "uuid",
+    "token": "uuid",
+    "end_state": "text",
+    "end_outcome": "text",
+    "end_done_reason": "text",
+    "end_started_at": "after",
+    "end_finished_at": "after",
+    "due_at": "after",
+    "free": "int",
+    "error_class": "text",
+    "end_error": "text",
+    "traceback": "text",
+    "log": "text",
+    "end_result": "json",
+    "keep_token": "bool",
+}
+FROM_JOB = [
+    field.column
+    for field in JobRun._meta.concrete_fields
+    if field.column not in ("state", "started_at") and field.column in {f.column for f in Job._meta.concrete_fields}
+]
+STARTED_AT = "coalesce({latest}(end_started_at, started_at), started_at)"
+RUN = f"""
+INSERT INTO jobs_app_jobrun ({", ".join(FROM_JOB)}, state, outcome, done_reason, started_at, finished_at, error, result)
+SELECT {", ".join(FROM_JOB)}, end_state, end_outcome, end_done_reason, {STARTED_AT}, end_finished_at, end_error, end_result
+  FROM {{gone}} WHERE true ON CONFLICT (id) DO NOTHING
+"""
+# A late report of a recovered attempt replaces its "lost": the attempt has one row, with how it really ended.
+ATTEMPT = f"""
+INSERT INTO jobs_app_jobattempt (job_id, number, token, worker_id, started_at, finished_at, outcome, success,
+                                 error_class, message, traceback, log_excerpt)
+SELECT id, attempts, end_token, worker_id, {STARTED_AT}, end_finished_at, end_outcome, end_outcome = 'success',
+       error_class, end_error, traceback, log
+  FROM {{gone}} WHERE end_outcome <> ''
+    ON CONFLICT (job_id, number) DO UPDATE
+   SET finished_at = excluded.finished_at, outcome = excluded.outcome, success = excluded.success,
+       error_class = excluded.error_class, message = excluded.message, traceback = excluded.traceback,
+       log_excerpt = excluded.log_excerpt
+"""
+REQUEUE_SET = """
+   SET state = 'queued', run_at = ended.due_at, lease_expires_at = NULL, free_attempts = job.free_attempts + ended.free,
+       last_error = CASE WHEN ended.end_error = '' THEN job.last_error ELSE ended.end_error END,
+       token = CASE WHEN ended.keep_token THEN job.token END
+"""
+EXTRA = [name for name in COLUMNS if name not in ("id", "token")]
+SEEN = "job.*, job.token AS end_token, " + ", ".join(f"ended.{name}" for name in EXTRA)
+
+POSTGRES_REMOVE = f"""
+WITH ended AS ({{rows}}),
+gone AS (DELETE FROM jobs_app_job AS job USING ended WHERE job.id = ended.id AND {{guard}} RETURNING {SEEN}),
+tried AS ({ATTEMPT.format(gone="gone", latest="greatest")}),
+kept AS ({RUN.format(gone="gone", latest="greatest")})
+SELECT id FROM gone
+"""
+# The attempt is read before the update, because the update takes the token away.
+POSTGRES_REQUEUE = f"""
+WITH ended AS ({{rows}}),
+found AS MATERIALIZED (SELECT {SEEN} FROM ended JOIN jobs_app_job AS job ON job.id = ended.id AND {{guard}} FOR NO KEY UPDATE OF job),
+moved AS (UPDATE jobs_app_job AS job {REQUEUE_SET} FROM found AS ended WHERE job.id = ended.id RETURNING job.id),
+tried AS ({ATTEMPT.format(gone="found", latest="greatest")})
+SELECT id FROM moved
+"""
+SQLITE_FOUND = f"(SELECT {SEEN} FROM jobs_app_job AS job JOIN ({{rows}}) AS ended ON job.id = ended.id AND {{guard}})"
+SQLITE_REMOVE = "DELETE FROM jobs_app_job WHERE id IN (SELECT id FROM {gone}) RETURNING id"
+SQLITE_REQUEUE = f"UPDATE jobs_app_job AS job {REQUEUE_SET} FROM {{gone}} AS ended WHERE job.id = ended.id RETURNING id"
+
+
+def remove(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str = HELD) -> set[UUID]:
+    """Move jobs into history; the ids that really moved."""
+    return _move(connection, ended, guard, POSTGRES_REMOVE, [ATTEMPT, RUN, SQLITE_REMOVE])
+
+
+def requeue(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str = HELD) -> set[UUID]:
+    """Let jobs wait again; the ids that really moved."""
+    return _move(connection, ended, guard, POSTGRES_REQUEUE, [ATTEMPT, SQLITE_REQUEUE])
+
+
+def _move(
+    connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str, postgres: str, sqlite: Sequence[str]
+) -> set[UUID]:
+    if not ended:
+        return set()
+    rows, parameters = relation(connection, COLUMNS, [_row(one) for one in sorted(ended, key=lambda one: one.id)])
+    with connection.cursor() as cursor:
+        if is_postgres(connection):
+            cursor.execute(postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)
+            return {row[0] for row in cursor.fetchall()}
+        gone = SQLITE_FOUND.format(rows=rows, guard=guard.format(now="%(now)s"))
+        for statement in sqlite:
+            cursor.execute(statement.format(gone=gone, latest="max"), parameters)
+        return {UUID(row[0]) for row in cursor.fetchall()}
+
+
+def _row(ended: Ended) -> tuple[Any, ...]:
+    return (
+        ended.id,
+        ended.token,
+        ended.state,
+        ended.outcome,
+        ended.done_reason,
+        None if ended.started_ago is None else -ended.started_ago,
+        -ended.finished_ago,
+        ended.delay,
+        int(ended.free),
+        ended.error_class,
+        ended.error,
+        ended.traceback,
+        ended.log,
+        ended.result,
+        ended.keep_token,
+    )

@@ -1,0 +1,56 @@
+"""Which workers are alive: a row each, beaten in database time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle.database import database_now, while_busy
+from jobs_app.models import WorkerKind, WorkerState
+
+FORGET_AFTER = timedelta(days=1)  # a worker that was killed stays visible as lost for this long
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presence:
+    """What a process tells about itself once."""
+
+    id: str
+    kind: WorkerKind = WorkerKind.WORKER
+    name: str = ""
+    host: str = ""
+    pid: int = 0
+    version: str = ""
+    queues: Sequence[str] = ()
+    excluded: Sequence[str] = ()
+    job_types: Sequence[str] = ()
+    concurrency: int = 0
+
+
+def announce(connection: BaseDatabaseWrapper, who: Presence) -> None:
+    now = database_now(connection)
+    values = {name: getattr(who, name) for name in Presence.__slots__ if name != "id"}
+    lists = {name: list(values[name]) for name in ("queues", "excluded", "job_types")}
+    while_busy(
+        connection,
+        lambda: WorkerState.objects.update_or_create(
+            id=who.id, defaults=values | lists | {"started_at": now, "seen_at": now}
+        ),
+    )
+    while_busy(connection, lambda: WorkerState.objects.filter(seen_at__lt=now - FORGET_AFTER).delete())
+
+
+def beat(connection: BaseDatabaseWrapper, worker_id: str, *, busy: int, draining: bool, rss_bytes: int) -> bool:
+    """Say "I am here". False if the row is gone and must be announced again."""
+    now = database_now(connection)
+    row = WorkerState.objects.filter(id=worker_id)
+    return bool(
+        while_busy(connection, lambda: row.update(seen_at=now, busy=busy, draining=draining, rss_bytes=rss_bytes))
+    )
+
+
+def leave(connection: BaseDatabaseWrapper, worker_id: str) -> None:
+    while_busy(connection, lambda: WorkerState.objects.filter(id=worker_id).delete())

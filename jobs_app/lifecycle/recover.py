@@ -1,0 +1,98 @@
+"""running -> queued or failed, when the lease expired; queued -> failed, when it came too late to start.
+
+Needs no leader: every worker and scheduler does it. It reads O(running) rows through the index on leases. What it read
+may be old when it writes, so the write checks token, state and lease again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import random as uniform
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.conf import get_settings
+from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, write_transaction
+from jobs_app.lifecycle.moves import EXPIRED_LEASE, NOT_STARTED, Ended, remove, requeue
+from jobs_app.registry import registry
+from jobs_app.retry import Backoff
+
+ROWS_PER_STATEMENT = 500
+
+
+class Recovered(NamedTuple):
+    requeued: set[UUID]
+    failed: set[UUID]
+    expired: set[UUID]
+
+    @property
+    def total(self) -> int:
+        return len(self.requeued) + len(self.failed) + len(self.expired)
+
+
+# `lost` counts the attempts of this job that were lost before.
+EXPIRED = """
+SELECT id, token, job_type, worker_id, attempts - free_attempts, max_attempts,
+       (SELECT count(*) FROM jobs_app_jobattempt AS tried WHERE tried.job_id = job.id AND tried.outcome = 'lost') AS lost
+  FROM jobs_app_job AS job WHERE state = 'running' AND lease_expires_at < {now} ORDER BY lease_expires_at LIMIT %(limit)s
+"""
+TOO_LATE = """
+SELECT id FROM jobs_app_job WHERE state = 'queued' AND expires_at <= {now} ORDER BY expires_at LIMIT %(limit)s
+"""
+
+
+def recover(connection: BaseDatabaseWrapper, *, random: Callable[[], float] = uniform) -> Recovered:
+    """Give back or end every job whose worker went silent, and end what expired before it could start."""
+    lost = [_verdict(row, random) for row in _select(connection, EXPIRED)]
+    late = [_expired(_uuid(row[0])) for row in _select(connection, TOO_LATE)]
+    if not lost and not late:
+        return Recovered(set(), set(), set())
+    with write_transaction(connection):
+        return Recovered(
+            requeued=requeue(connection, [one for one in lost if one.state == "queued"], EXPIRED_LEASE),
+            failed=remove(connection, [one for one in lost if one.state != "queued"], EXPIRED_LEASE),
+            expired=remove(connection, late, NOT_STARTED),
+        )
+
+
+def _verdict(row: tuple[Any, ...], random: Callable[[], float]) -> Ended:
+    """Due again at once the first time, with the type's backoff from the second, failed when attempts are used up."""
+    run_id, token, job_type, worker_id, attempts, max_attempts, lost = row
+    may_run_again = attempts < max_attempts
+    return Ended(
+        id=_uuid(run_id),
+        token=_uuid(token),
+        state="queued" if may_run_again else "failed",
+        outcome="lost",
+        done_reason="" if may_run_again else "lost",
+        delay=_backoff(job_type).delay_after(attempts, random) if may_run_again and lost else 0.0,
+        error_class="LeaseExpired",
+        error=f"Worker crashed or timed out (stalled job recovery, was on {worker_id})",
+        keep_token=True,
+    )
+
+
+def _expired(run_id: UUID) -> Ended:
+    reason = "not started before its expires_at"
+    return Ended(id=run_id, token=None, state="failed", outcome="", done_reason="expired", error=reason)
+
+
+def _backoff(job_type: str) -> Backoff:
+    known = registry.find(job_type)
+    if known is not None:
+        return known.backoff
+    settings = get_settings()
+    return Backoff(base=settings.backoff_base_seconds, cap=settings.backoff_max_seconds)
+
+
+def _select(connection: BaseDatabaseWrapper, sql: str) -> list[tuple[Any, ...]]:
+    now = NOW if is_postgres(connection) else "%(now)s"
+    with connection.cursor() as cursor:
+        cursor.execute(sql.format(now=now), {"now": now_parameter(connection), "limit": ROWS_PER_STATEMENT})
+        return cursor.fetchall()
+
+
+def _uuid(value: Any) -> UUID:
+    return value if isinstance(value, UUID) else UUID(value)

@@ -1,0 +1,77 @@
+"""Many rows as one parameter: values in Python become a table inside the statement.
+
+PostgreSQL gets one array per column through `unnest`, and a plain value where a column has the same value in every row,
+which is most of them. SQLite gets one JSON text through `json_each`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, sqlite_after, sqlite_time
+
+# "after" is a number of seconds from now, turned into a moment by the database's clock.
+POSTGRES_TYPES = {
+    "uuid": "uuid",
+    "text": "text",
+    "int": "bigint",
+    "bool": "boolean",
+    "json": "jsonb",
+    "time": "timestamptz",
+    "after": "float8",
+}
+
+
+def relation(
+    connection: BaseDatabaseWrapper, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
+) -> tuple[str, dict[str, Any]]:
+    """A SELECT that yields `rows` under the names of `columns` (name: type), and its parameters with `now` among them."""
+    build = _postgres if is_postgres(connection) else _sqlite
+    return build(columns, rows, now_parameter(connection))
+
+
+def _postgres(columns: Mapping[str, str], rows: Sequence[Sequence[Any]], now: Any) -> tuple[str, dict[str, Any]]:
+    parameters: dict[str, Any] = {"now": now}
+    chosen, arrays, names = [], [], []
+    for (name, kind), values in zip(columns.items(), zip(*rows, strict=True), strict=True):
+        cast = POSTGRES_TYPES[kind]
+        if _is_constant(values):
+            parameters[name] = values[0]
+            value = f"%({name})s::{cast}"
+        else:
+            parameters[name] = list(values)
+            arrays.append(f"%({name})s::{cast}[]")
+            names.append(name)
+            value = f"given.{name}"
+        chosen.append(f"{NOW} + make_interval(secs => {value}) AS {name}" if kind == "after" else f"{value} AS {name}")
+    source = f" FROM unnest({', '.join(arrays)}) AS given({', '.join(names)})" if arrays else ""
+    return f"SELECT {', '.join(chosen)}{source}", parameters
+
+
+def _sqlite(columns: Mapping[str, str], rows: Sequence[Sequence[Any]], now: str) -> tuple[str, dict[str, Any]]:
+    kinds = list(columns.values())
+    data = [[_sqlite_value(kind, value, now) for kind, value in zip(kinds, row, strict=True)] for row in rows]
+    chosen = ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(columns))
+    return f"SELECT {chosen} FROM json_each(%(given)s)", {"given": json.dumps(data), "now": now}
+
+
+def _sqlite_value(kind: str, value: Any, now: str) -> Any:
+    if value is None:
+        return None
+    if kind == "uuid":
+        return value.hex
+    if kind == "after":
+        return sqlite_after(now, value)
+    if isinstance(value, datetime):
+        return sqlite_time(value)
+    return value
+
+
+def _is_constant(values: Sequence[Any]) -> bool:
+    first = values[0]
+    return all(value is first or value == first for value in values)

@@ -1,0 +1,37 @@
+"""Telling idle workers that there is something to do. A hint only: polling alone is correct."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+CHANNEL = "jobs_app"
+
+# A NOTIFY takes a lock over the whole server at commit, so a burst of enqueues sends few of them.
+QUIET_SECONDS = 0.005
+
+_sent = threading.local()  # per thread, as a transaction is: another thread's unsent NOTIFY never swallows ours
+
+
+def message(queue: str, priority: int) -> str:
+    return f"{priority}:{queue}"
+
+
+def read_message(text: str) -> tuple[str, int] | None:
+    priority, _, queue = text.partition(":")
+    try:
+        return queue, int(priority)
+    except ValueError:
+        return None
+
+
+def worth_sending(text: str) -> bool:
+    """True at most once per message, thread and 5 ms."""
+    last: dict[str, float] = _sent.__dict__
+    now = time.monotonic()
+    if now - last.get(text, 0.0) < QUIET_SECONDS:
+        return False
+    if len(last) > 1000:
+        last.clear()
+    last[text] = now
+    return True

@@ -1,0 +1,166 @@
+"""Every option that may be given where a job is defined and where it is enqueued: its name, its type and its rule."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeAlias, TypedDict
+from uuid import UUID
+
+from django.utils.functional import Promise
+
+from jobs_app import values
+from jobs_app.errors import JobsError, OptionInvalid
+from jobs_app.presets import Preset
+from jobs_app.retry import Backoff
+
+Duration: TypeAlias = float | timedelta | str  # seconds, a timedelta, or text such as "30s", "5m", "1h", "7d"
+FromPayload: TypeAlias = str | Callable[[dict[str, Any]], Any]  # a payload field, or a callable that gets the payload
+Errors: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
+Reader: TypeAlias = Callable[[Any], Any]
+
+POLICIES = ("standard", "singleton", "exclusive", "short", "stately")
+ISOLATIONS = ("thread", "process")
+
+
+class JobOptions(TypedDict, total=False):
+    """Options of `@job`. None means none, also where a preset would give a value."""
+
+    name: str
+    label: str | Promise
+    enabled: bool | Callable[[], bool]
+    queue: str
+    priority: int
+    max_attempts: int
+    backoff: Backoff
+    timeout: Duration | None
+    lease: Duration | None
+    policy: str
+    key: FromPayload | None
+    singleton: bool | FromPayload
+    exclusive: bool | FromPayload
+    subject: FromPayload | None
+    concurrency: int | None
+    rate: str | tuple[int, float] | None
+    retry_on: Errors
+    fail_on: Errors
+    retry_unknown: bool
+    retry_timeouts: bool
+    retention: Duration | None
+    meta: Mapping[str, Any]
+    takes_context: bool
+    isolation: str
+    atomic: bool
+    permission: str | None
+    every: Duration | None
+    schema: Any
+    preset: str | Preset | None
+
+
+class EnqueueOptions(TypedDict, total=False):
+    """Options of one enqueue. None is the same as not given."""
+
+    run_at: datetime | None
+    delay: Duration | None
+    priority: int | None
+    queue: str | None
+    key: str | None
+    subject: str | None
+    idempotency_key: str | None
+    expires_at: datetime | None
+    meta: Mapping[str, Any] | None
+    max_attempts: int | None
+    actor: str | None
+    parent: UUID | None
+
+
+def _optional(reader: Reader) -> Reader:
+    return lambda value: None if value is None else reader(value)
+
+
+def _as_given(value: Any) -> Any:
+    return value
+
+
+_priority = partial(values.whole, low=-100, high=100)
+_attempts = partial(values.whole, low=1, high=10_000)
+subject_text = partial(values.text, longest=200)
+key_text = partial(values.text, longest=200, shortest=1)
+
+JOB_READERS: dict[str, Reader] = {
+    "name": values.name,
+    "label": values.label,
+    "enabled": values.switch,
+    "queue": values.name,
+    "priority": _priority,
+    "max_attempts": _attempts,
+    "backoff": values.backoff,
+    "timeout": _optional(values.period),
+    "lease": _optional(values.period),
+    "policy": partial(values.choice, of=POLICIES),
+    "key": _optional(values.from_payload),
+    "singleton": values.policy_key,
+    "exclusive": values.policy_key,
+    "subject": _optional(values.from_payload),
+    "concurrency": _optional(partial(values.whole, low=1, high=1_000_000)),
+    "rate": _optional(values.rate),
+    "retry_on": values.errors,
+    "fail_on": values.errors,
+    "retry_unknown": values.flag,
+    "retry_timeouts": values.flag,
+    "retention": _optional(values.span),
+    "meta": values.mapping,
+    "takes_context": values.flag,
+    "isolation": partial(values.choice, of=ISOLATIONS),
+    "atomic": values.flag,
+    "permission": _optional(values.permission),
+    "every": _optional(values.period),
+    "schema": _as_given,
+    "preset": _optional(values.preset),
+}
+
+ENQUEUE_READERS: dict[str, Reader] = {
+    "run_at": values.moment,
+    "delay": values.seconds,
+    "priority": _priority,
+    "queue": values.name,
+    "key": key_text,
+    "subject": subject_text,
+    "idempotency_key": key_text,
+    "expires_at": values.moment,
+    "meta": values.mapping,
+    "max_attempts": _attempts,
+    "actor": partial(values.text, longest=150),
+    "parent": values.uuid,
+}
+
+
+def read(given: Mapping[str, Any], readers: Mapping[str, Reader], error: type[JobsError], where: str) -> dict[str, Any]:
+    """Check every option by its rule; `error` names the first that is unknown or cannot be used."""
+    chosen: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in readers:
+            raise error(f"{where}: there is no option {name!r}.{did_you_mean(name, readers)}")
+        try:
+            chosen[name] = readers[name](value)
+        except ValueError as problem:
+            raise error(f"{where}: {name}={value!r} cannot be used: {problem}.") from None
+    return chosen
+
+
+def read_enqueue(given: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Check the options of an enqueue, each alone and all together."""
+    named = {name: value for name, value in given.items() if value is not None or name not in ENQUEUE_READERS}
+    chosen = read(named, ENQUEUE_READERS, OptionInvalid, where)
+    if "run_at" in chosen and "delay" in chosen:
+        raise OptionInvalid(f"{where}: run_at and delay both say when. Give one of them.")
+    if "run_at" in chosen and "expires_at" in chosen and chosen["expires_at"] <= chosen["run_at"]:
+        raise OptionInvalid(f"{where}: it would expire before it is due. Give an expires_at after run_at.")
+    return chosen
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else f" Known are: {', '.join(sorted(known))}."

@@ -1,0 +1,12 @@
+"""Facts, in the past tense, sent after they are stored: a receiver can never undo one."""
+
+from django.dispatch import Signal
+
+# sender: the JobType (None where this process does not know it); job: the ClaimedJob
+job_started = Signal()
+
+# sender and job as above; ended: how the attempt ended (state, outcome, error, delay, ...). A retry has state "queued".
+job_finished = Signal()
+
+# sender: None; requeued, failed, expired: ids of jobs whose worker went silent, or that were never started in time
+jobs_recovered = Signal()

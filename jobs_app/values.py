@@ -1,0 +1,151 @@
+"""Rules for single values: each takes what a person wrote, gives what the app uses, or says what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.utils.functional import Promise
+
+from jobs_app.errors import as_seconds
+from jobs_app.presets import Preset
+from jobs_app.presets import get as get_preset
+from jobs_app.retry import Backoff
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
+UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters and lone surrogates
+DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
+RATE = re.compile(r"(\d+)\s*/\s*(\w.*)")
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+LONGEST = timedelta(days=36500).total_seconds()  # later moments do not fit every database
+
+
+def name(value: object) -> str:
+    if isinstance(value, str) and NAME.fullmatch(value):
+        return value
+    raise ValueError("use 1 to 120 letters, digits and . _ : - and start with a letter or digit")
+
+
+def label(value: object) -> str | Promise:
+    if isinstance(value, str | Promise):
+        return value
+    raise ValueError("use text")
+
+
+def text(value: object, *, longest: int, shortest: int = 0) -> str:
+    if not isinstance(value, str) or not shortest <= len(value) <= longest:
+        raise ValueError(f"use text of {shortest} to {longest} characters")
+    if UNSTORABLE.search(value):
+        raise ValueError("use text without control characters and lone surrogates")
+    return value
+
+
+def flag(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError("use True or False")
+
+
+def switch(value: Any) -> Any:
+    return value if callable(value) else flag(value)
+
+
+def whole(value: object, *, low: int, high: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+        return value
+    raise ValueError(f"use a whole number from {low} to {high}")
+
+
+def choice(value: object, *, of: tuple[str, ...]) -> str:
+    if isinstance(value, str) and value in of:
+        return value
+    raise ValueError(f"use one of {', '.join(of)}")
+
+
+def seconds(value: object) -> float:
+    match = DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
+    length = float(match[1]) * SECONDS[match[2]] if match else value
+    if isinstance(length, bool) or not isinstance(length, int | float | timedelta):
+        raise ValueError('use seconds, a timedelta, or text such as "30s", "5m", "1h", "7d"')
+    found = as_seconds(length)
+    if found is None or found > LONGEST:
+        raise ValueError("use at most 100 years")
+    return found
+
+
+def period(value: object) -> float:
+    found = seconds(value)
+    if found <= 0:
+        raise ValueError("use a time above 0")
+    return found
+
+
+def span(value: object) -> timedelta:
+    return timedelta(seconds=seconds(value))
+
+
+def rate(value: object) -> tuple[int, float]:
+    pair: object = value
+    if isinstance(value, str) and (match := RATE.fullmatch(value.strip())):
+        pair = (int(match[1]), PERIODS.get(match[2], match[2]))
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ValueError('use text such as "10/minute" or "5/30s", or a pair (10, 60) of number and seconds')
+    count, length = pair
+    return whole(count, low=1, high=1_000_000_000), period(length)
+
+
+def moment(value: object) -> datetime:
+    if not isinstance(value, datetime):
+        raise ValueError("use a datetime")
+    if value.utcoffset() is None:
+        raise ValueError("it has no time zone; use timezone.now() + timedelta(...) or timezone.make_aware(...)")
+    return value
+
+
+def uuid(value: object) -> UUID:
+    if isinstance(value, UUID):
+        return value
+    raise ValueError("use the id of a run, a UUID")
+
+
+def mapping(value: object) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise ValueError("use a dict")
+
+
+def backoff(value: object) -> Backoff:
+    if isinstance(value, Backoff):
+        return value
+    raise ValueError("use a Backoff, such as Backoff(base=60)")
+
+
+def preset(value: object) -> Preset:
+    return value if isinstance(value, Preset) else get_preset(str(value))
+
+
+def from_payload(value: Any) -> Any:
+    if callable(value) or (isinstance(value, str) and value.isidentifier()):
+        return value
+    raise ValueError("use the name of a payload field, or a callable that gets the payload")
+
+
+def policy_key(value: Any) -> Any:
+    return value if isinstance(value, bool) else from_payload(value)
+
+
+def errors(value: object) -> tuple[type[BaseException], ...]:
+    classes = tuple(value) if isinstance(value, tuple | list) else (value,)
+    if all(isinstance(each, type) and issubclass(each, BaseException) for each in classes):
+        return classes
+    raise ValueError("use an exception class, or a tuple of them")
+
+
+def permission(value: object) -> str:
+    if isinstance(value, str) and re.fullmatch(r"\w+\.\w+", value):
+        return value
+    raise ValueError('use "app_label.codename"')

@@ -1,0 +1,70 @@
+"""The heartbeat: leases, progress and presence, from a thread and a connection of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+
+from jobs_app.lifecycle.heartbeat import extend, save_progress
+from jobs_app.lifecycle.presence import Presence, announce, beat, leave
+from jobs_app.worker.flight import Flight, Hangar
+from jobs_app.worker.loops import Loop
+
+logger = logging.getLogger("jobs_app.worker")
+
+TICK_SECONDS = 1.0  # progress is written at most this often
+BEATS_PER_LEASE = 3
+
+
+class Beat(Loop):
+    def __init__(
+        self, hangar: Hangar, who: Presence, *, lease: float, is_draining: Callable[[], bool], tick: Callable[[], None]
+    ) -> None:
+        super().__init__("heartbeat")
+        self._hangar = hangar
+        self._who = who
+        self._lease = lease
+        self._is_draining = is_draining
+        self._tick = tick
+        self._due = 0.0
+
+    def run_once(self) -> None:
+        self._tick()
+        save_progress(self.connection, self._hangar.unsaved_progress())
+        if time.monotonic() >= self._due:
+            self._beat()
+        self.pause(min(TICK_SECONDS, max(0.01, self._due - time.monotonic())))
+
+    def leave(self) -> None:
+        """Called when everything else has stopped: a draining worker beats until its last job is released."""
+        leave(self.connection, self._who.id)
+
+    def _beat(self) -> None:
+        flights = {flight.job.id: flight for flight in self._hangar.open()}
+        shortest = min([self._lease, *(flight.lease for flight in flights.values())])
+        self._due = time.monotonic() + shortest / BEATS_PER_LEASE
+        self._learn(flights)
+        draining = self._is_draining()
+        busy = len(self._hangar.running())
+        if not beat(self.connection, self._who.id, busy=busy, draining=draining, rss_bytes=rss_bytes()):
+            announce(self.connection, self._who)
+
+    def _learn(self, flights: dict[object, Flight]) -> None:
+        ours = extend(self.connection, self._hangar.held())
+        for run_id, flight in flights.items():
+            if run_id in ours:
+                flight.context.cancelled = flight.context.cancelled or ours[run_id]  # type: ignore[index]
+            elif not flight.ended and not flight.context.lease_lost:
+                flight.context.lease_lost = True
+                logger.warning("job=%s lost its lease while it runs here; its report may be refused", run_id)
+
+
+def rss_bytes() -> int:
+    """Memory of this process now; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

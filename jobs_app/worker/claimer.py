@@ -1,0 +1,153 @@
+"""The loop that claims: as much as can start now, and short jobs a little ahead."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import uniform
+from uuid import uuid4
+
+from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
+from jobs_app.lifecycle.lanes import Lanes, find_lanes
+from jobs_app.lifecycle.recover import recover
+from jobs_app.lifecycle.wakeup import QUIET_SECONDS
+from jobs_app.registry import registry
+from jobs_app.signals import jobs_recovered
+from jobs_app.worker.loops import Loop
+from jobs_app.worker.pace import Pace
+from jobs_app.worker.serving import Serving
+
+logger = logging.getLogger("jobs_app.worker")
+
+LANES_EVERY_SECONDS = 1.0
+LANES_SHARE = 0.05  # finding lanes may take this share of the time: an old open transaction makes it slow
+ANY_TYPE_EVERY_SECONDS = 0.05  # while short jobs come in full batches, others are asked for this often
+MOST_UNSTORED = 2000  # reports: what ran and what is recorded never drift further apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """How many more jobs this process can take."""
+
+    now: int  # each has a thread waiting for it
+    ahead: int  # of short types only
+
+
+class Claimer(Loop):
+    def __init__(
+        self,
+        *,
+        worker_id: str,
+        serving: Serving,
+        lease: float,
+        poll: float,
+        recover_every: float,
+        pace: Pace,
+        room: Callable[[], Room],
+        launch: Callable[[list[ClaimedJob]], None],
+    ) -> None:
+        super().__init__("claimer")
+        self._worker_id = worker_id
+        self._lease = lease
+        self._poll = poll
+        self._recover_every = recover_every
+        self._pace = pace
+        self._room = room
+        self._launch = launch
+        self._lanes = Lanes(serving, time.monotonic)
+        self._lanes_due = 0.0
+        self._recover_due = 0.0
+        self._any_due = 0.0
+        self._follow_up = False
+        self.starved = False  # waits for a free thread, not for work
+        self.idle = False  # the last look from the beginning found nothing due
+
+    def told(self, lane: tuple[str, int] | None) -> None:
+        """Somebody enqueued into this lane, says the listener."""
+        if lane is not None:
+            self._lanes.learn([lane])
+        self._follow_up = True
+        self.wake.set()
+
+    def run_once(self) -> None:
+        self._maintain()
+        room = self._room()
+        self.starved = room.now <= 0 and room.ahead <= 0
+        if self.starved:
+            self.pause(self._poll)
+            return
+        if not self._claim(room):
+            self._rest()
+
+    def _rest(self) -> None:
+        # A burst sends one NOTIFY in 5 ms, so the one that woke us may have been before the last commit.
+        follow_up, self._follow_up = self._follow_up, False
+        self.pause(QUIET_SECONDS if follow_up else self._poll)
+
+    def _claim(self, room: Room) -> bool:
+        """True if there may be more."""
+        types = sorted(job_type.name for job_type in registry if job_type.is_enabled)
+        short = self._pace.short_types(types) if room.ahead > 0 else []
+        if short and (room.now <= 0 or time.monotonic() < self._any_due):
+            if self._take(short, room.now + room.ahead, plain_only=True):
+                return True
+            self._any_due = 0.0
+        if room.now <= 0:
+            return False
+        full = self._take(types, room.now)
+        if full and short:
+            self._any_due = time.monotonic() + ANY_TYPE_EVERY_SECONDS
+        return full
+
+    def _take(self, types: list[str], limit: int, *, plain_only: bool = False) -> bool:
+        """Claim and launch; True if the batch came back full. A short one is looked for from the beginning too."""
+        taken = self._claim_from(types, limit, plain_only, walk=self._lanes.should_walk())
+        if taken < limit and self._lanes.may_walk():
+            more = self._claim_from(types, limit - taken, plain_only, walk=True)
+            self.idle = not taken and not more
+            taken += more
+        return taken >= limit
+
+    def _claim_from(self, types: list[str], limit: int, plain_only: bool, *, walk: bool) -> int:
+        asked = Claim(
+            worker_id=self._worker_id,
+            token=uuid4(),
+            job_types=types,
+            limit=limit,
+            lease=self._lease,
+            leases={job_type.name: job_type.lease for job_type in registry if job_type.lease is not None},
+            unkeyed_retryable_only=plain_only,
+        )
+        began = time.monotonic()
+        jobs = claim(self.connection, asked, self._lanes.starts(walk=walk))
+        if walk:
+            self._lanes.walked(time.monotonic() - began)
+        for job in jobs:
+            self._lanes.remember(job.queue, job.priority, job.run_at, job.id)
+        if jobs:
+            self._launch(jobs)
+        return len(jobs)
+
+    def _maintain(self) -> None:
+        now = time.monotonic()
+        if now >= self._lanes_due:
+            self._lanes.learn(find_lanes(self.connection))
+            cost = time.monotonic() - now
+            self._lanes_due = now + max(min(LANES_EVERY_SECONDS, self._poll), cost / LANES_SHARE)
+        if now >= self._recover_due:
+            self._recover_due = now + self._recover_every * uniform(0.75, 1.25)  # noqa: S311: spreads, guards nothing
+            self._recover()
+
+    def _recover(self) -> None:
+        done = recover(self.connection)
+        if not done.total:
+            return
+        logger.warning(
+            "recovered jobs of silent workers: %s due again, %s failed; %s expired unstarted",
+            len(done.requeued),
+            len(done.failed),
+            len(done.expired),
+        )
+        jobs_recovered.send_robust(None, requeued=done.requeued, failed=done.failed, expired=done.expired)

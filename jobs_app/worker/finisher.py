@@ -1,0 +1,97 @@
+"""Reports become rows: gathered for a few milliseconds, stored in one statement, kept until they are."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+
+from jobs_app.lifecycle.finish import finish, settled
+from jobs_app.lifecycle.heartbeat import save_progress
+from jobs_app.signals import job_finished
+from jobs_app.worker.flight import Hangar, Report
+from jobs_app.worker.loops import Loop
+
+logger = logging.getLogger("jobs_app.worker")
+
+ROWS_PER_STATEMENT = 500
+GATHER_SECONDS = 0.005  # a report waits this long for company
+IDLE_SECONDS = 5.0
+
+
+class Finisher(Loop):
+    def __init__(self, hangar: Hangar, told: Callable[[Report], None]) -> None:
+        super().__init__("finisher")
+        self._hangar = hangar
+        self._told = told  # called for each stored report
+        self._reports: deque[Report] = deque()
+        self._batch: list[Report] = []
+        self._unsure = False  # the connection broke while this batch was being stored
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def pending(self) -> int:
+        return len(self._reports) + len(self._batch)
+
+    def put(self, report: Report) -> None:
+        self._reports.append(report)
+        if not self.wake.is_set():
+            self.wake.set()
+
+    def is_done(self) -> bool:
+        return self.stopping and not self.pending
+
+    def run_once(self) -> None:
+        if not self._batch:
+            self._gather()
+        if self._batch:
+            self._store(self._batch)
+            self._batch = []
+
+    def _gather(self) -> None:
+        if not self._reports and not self.stopping:
+            self.pause(IDLE_SECONDS)
+        if len(self._reports) < ROWS_PER_STATEMENT and not self.stopping and self._reports:
+            time.sleep(GATHER_SECONDS)
+        self.wake.clear()
+        while self._reports and len(self._batch) < ROWS_PER_STATEMENT:
+            self._batch.append(self._reports.popleft())
+
+    def _store(self, batch: list[Report]) -> None:
+        fresh = [report for report in batch if not report.stored]
+        accepted = {report.ended.id for report in batch if report.stored}
+        if fresh:
+            unsure, self._unsure = self._unsure, True
+            accepted |= self._send(fresh)
+            missing = [report.ended for report in fresh if report.ended.id not in accepted]
+            if unsure and missing:
+                accepted |= settled(self.connection, missing)
+            self._unsure = False
+        for report in batch:
+            self._settle(report, accepted=report.ended.id in accepted)
+
+    def _send(self, reports: list[Report]) -> set[object]:
+        now = time.monotonic()
+        for report in reports:
+            report.ended.started_ago = None if report.started is None else now - report.started
+            report.ended.finished_ago = now - report.finished
+        last_words = (report.flight.context.take_progress() for report in reports)
+        save_progress(self.connection, [words for words in last_words if words is not None])
+        return set(finish(self.connection, [report.ended for report in reports]))
+
+    def _settle(self, report: Report, *, accepted: bool) -> None:
+        flight, ended = report.flight, report.ended
+        self._hangar.remove(flight)
+        if not accepted:
+            self.counts["lost"] += 1
+            logger.warning("job=%s lost its lease; its %s is not recorded", ended.id, ended.outcome)
+            return
+        self.counts[ended.state] += 1
+        self._told(report)
+        if ended.state == "failed":
+            logger.warning("job=%s type=%s failed: %s", ended.id, flight.job.job_type, ended.error)
+        if job_finished.receivers:
+            job_finished.send_robust(flight.job_type, job=flight.job, ended=ended)
+
+

@@ -1,0 +1,69 @@
+"""The jobs in this worker's hands, from the claim to the stored report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+from uuid import UUID
+
+from jobs_app.lifecycle.claim import ClaimedJob
+from jobs_app.lifecycle.heartbeat import Held, Progress
+from jobs_app.lifecycle.moves import Ended
+from jobs_app.registry import JobType
+from jobs_app.worker.context import JobContext
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    job: ClaimedJob
+    job_type: JobType
+    context: JobContext
+    lease: float  # seconds
+    claimed: float  # monotonic
+    started: float | None = None  # monotonic
+    ended: bool = False
+
+
+class Report(NamedTuple):
+    """How a flight ended, by this process's clock; the database's clock turns it into moments."""
+
+    flight: Flight
+    ended: Ended
+    started: float | None
+    finished: float
+    stored: bool = False  # by the handler's own transaction
+
+
+class Hangar:
+    """Every flight by id. Filled by the claimer, emptied by the finisher; single dict operations need no lock."""
+
+    def __init__(self) -> None:
+        self._flights: dict[UUID, Flight] = {}
+
+    def __len__(self) -> int:
+        return len(self._flights)
+
+    def add(self, flight: Flight) -> None:
+        self._flights[flight.job.id] = flight
+
+    def remove(self, flight: Flight) -> None:
+        if self._flights.get(flight.job.id) is flight:
+            del self._flights[flight.job.id]
+
+    def all(self) -> list[Flight]:
+        return list(self._flights.values())
+
+    def open(self) -> list[Flight]:
+        """Claimed and not ended: waiting for a thread, or running."""
+        return [flight for flight in self.all() if not flight.ended]
+
+    def running(self) -> list[Flight]:
+        return [flight for flight in self.open() if flight.started is not None]
+
+    def held(self) -> list[Held]:
+        """What the heartbeat must extend. Not what ended: its report lands within the lease, or another worker may have it."""
+        return [Held(flight.job.id, flight.job.token, flight.lease) for flight in self.open()]
+
+    def unsaved_progress(self) -> list[Progress]:
+        reports = (flight.context.take_progress() for flight in self.open())
+        return [report for report in reports if report is not None]

@@ -1,0 +1,22 @@
+"""A database URL as the entry that Django wants, with the options that many processes on one SQLite file need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import environ
+
+# WAL lets readers and the writer pass each other; IMMEDIATE takes the write lock at BEGIN, where waiting helps,
+# instead of in the middle of a transaction, where SQLite can only refuse.
+SQLITE_OPTIONS = {
+    "timeout": 20,
+    "transaction_mode": "IMMEDIATE",
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+}
+
+
+def database_from_url(url: str) -> dict[str, Any]:
+    database: dict[str, Any] = environ.Env.db_url_config(url)
+    if database["ENGINE"] == "django.db.backends.sqlite3":
+        database["OPTIONS"] = {**SQLITE_OPTIONS, **database.get("OPTIONS", {})}
+    return database

@@ -1,0 +1,41 @@
+"""The environment's names for `settings.JOBS`."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+import environ
+
+from jobs_app.conf import Settings
+
+# The names under which operators of earlier systems know these knobs. Any other setting NAME is JOBS_NAME.
+VARIABLES = {
+    "WORKER_POLL_SECONDS": "JOB_WORKER_POLL_SECONDS",
+    "WORKER_CONCURRENCY": "PGBOSS_TEAM_SIZE",
+    "LEASE_SECONDS": "LEASE_SEC_DEFAULT",
+    "BACKOFF_BASE_SECONDS": "BACKOFF_BASE_SEC",
+    "BACKOFF_MAX_SECONDS": "BACKOFF_MAX_SEC",
+    "MAX_ATTEMPTS": "MAX_ATTEMPTS_DEFAULT",
+    "SCHEDULER_POLL_SECONDS": "JOB_SCHEDULER_POLL_SECONDS",
+    "SCHEDULER_ENABLED": "SCHEDULER_ENABLED",
+}
+
+
+def variable_of(setting: str) -> str:
+    return VARIABLES.get(setting, f"JOBS_{setting}")
+
+
+def jobs_from(env: environ.Env) -> dict[str, Any]:
+    """The settings that the environment names; the app has defaults for the others."""
+    types = get_type_hints(Settings)
+    chosen = {}
+    for field in fields(Settings):
+        setting = field.name.upper()
+        if variable_of(setting) in env.ENVIRON:
+            chosen[setting] = env.get_value(variable_of(setting), cast=_cast(types[field.name]))
+    return chosen
+
+
+def _cast(kind: Any) -> type:
+    return kind if kind in (bool, int, float) else str

@@ -1,0 +1,54 @@
+"""The whole site in one terminal: demo data, web, worker and scheduler, until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from jobsite import demo_data
+from jobsite.processes import Processes, free_port
+
+GRACE_SECONDS = 3
+HOST = "127.0.0.1"
+
+
+class Command(BaseCommand):
+    help = __doc__
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not settings.DEBUG:
+            raise CommandError("The demo makes an admin user with a printed password: set DEBUG=1 if that is wanted.")
+        call_command("migrate", verbosity=0, interactive=False)
+        password = demo_data.make_admin()
+        demo_data.enqueue_jobs()
+        port = free_port(HOST, int(os.environ.get("PORT", "8000")))
+        processes = Processes(
+            web=_manage("runserver", f"{HOST}:{port}", "--noreload"),
+            worker=_manage("runworker", "--grace", str(GRACE_SECONDS)),
+            scheduler=_manage("runscheduler"),
+        )
+        with processes:
+            if processes.wait_for_port(HOST, port):
+                self._announce(port, password)
+            ended = processes.wait()
+        if ended:
+            raise CommandError(f"{ended}; stopped the others.")
+        self.stdout.write("Stopped.")
+
+    def _announce(self, port: int, password: str) -> None:
+        self.stdout.write(
+            f"\n  The site    http://{HOST}:{port}/"
+            f"\n  The admin   http://{HOST}:{port}/admin/"
+            f"\n  Log in as   {demo_data.ADMIN_NAME}   password   {password}   (a new one at each start)"
+            "\n  Ctrl-C stops web, worker and scheduler.\n"
+        )
+        self.stdout.flush()
+
+
+def _manage(*arguments: str) -> list[str]:
+    return [sys.executable, sys.argv[0], *arguments]

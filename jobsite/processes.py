@@ -1,0 +1,89 @@
+"""Several commands side by side that live and end together."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from types import FrameType, TracebackType
+from typing import Self
+
+POLL_SECONDS = 0.2
+PATIENCE_SECONDS = 10  # after the polite signal; then they are killed
+
+
+class Processes:
+    """Started on entry and stopped on exit. Only this one hears the terminal, so each child is told exactly once."""
+
+    def __init__(self, **commands: Sequence[str]) -> None:
+        self._commands = commands
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._stopping = False
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._asked_to_stop)
+        for name, command in self._commands.items():
+            self._children[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for child in self.children:
+            child.terminate()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        for child in self.children:
+            try:
+                child.wait(max(deadline - time.monotonic(), 0))
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+    @property
+    def children(self) -> list[subprocess.Popen[bytes]]:
+        return list(self._children.values())
+
+    def wait(self) -> str:
+        """Wait for a signal, which gives '', or for the end of any child, which gives the words for it."""
+        while not self._stopping:
+            if ended := self._ended():
+                return ended
+            time.sleep(POLL_SECONDS)
+        return ""
+
+    def wait_for_port(self, host: str, port: int) -> bool:
+        """Wait until something answers there; False when a child or the user gave up before."""
+        while not self._stopping and not self._ended():
+            if _is_open(host, port):
+                return True
+            time.sleep(POLL_SECONDS)
+        return False
+
+    def _ended(self) -> str:
+        for name, child in self._children.items():
+            if child.poll() is not None:
+                return f"{name} ended with exit code {child.returncode}"
+        return ""
+
+    def _asked_to_stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+
+
+def free_port(host: str, wanted: int) -> int:
+    """`wanted`, or any free port where something else has it."""
+    for port in (wanted, 0):
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind((host, port))
+            except OSError:
+                continue
+            return int(listener.getsockname()[1])
+    raise OSError(f"no free port on {host}")
+
+
+def _is_open(host: str, port: int) -> bool:
+    with socket.socket() as caller:
+        caller.settimeout(POLL_SECONDS)
+        return caller.connect_ex((host, port)) == 0

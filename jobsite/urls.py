@@ -1,0 +1,14 @@
+"""The addresses of the demo site."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import path
+
+from jobsite.views import again, landing
+
+urlpatterns = [
+    path("", landing, name="landing"),
+    path("again/", again, name="again"),
+    path("admin/", admin.site.urls),
+]

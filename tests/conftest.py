@@ -1,0 +1,50 @@
+"""What every test may ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from urllib.parse import quote, urlencode
+
+import hypothesis
+import pytest
+from django.db import connection
+
+pytest_plugins = ["tests.spec_report"]
+
+hypothesis.settings.register_profile("steady", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("steady")
+
+
+@pytest.fixture(autouse=True)
+def registry_restored() -> Iterator[None]:
+    """Job types that a test defines end with it."""
+    from jobs_app.registry import registry
+
+    known = list(registry)
+    yield
+    for name in registry.names():
+        registry.unregister(name)
+    for job_type in known:
+        registry.register(job_type)
+
+
+@pytest.fixture
+def is_postgres() -> bool:
+    return connection.vendor == "postgresql"
+
+
+@pytest.fixture
+def child_environment(transactional_db: None) -> dict[str, str]:
+    """The environment in which another process works on this test's database."""
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "DATABASE_URL": _url_of_test_database()}
+
+
+def _url_of_test_database() -> str:
+    database = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{database['NAME']}"
+    user, password = quote(database["USER"] or "", safe=""), quote(database["PASSWORD"] or "", safe="")
+    address = f"{database['HOST']}:{database['PORT']}".rstrip(":")
+    options = urlencode({name: value for name, value in database["OPTIONS"].items() if isinstance(value, str)})
+    return f"postgresql://{user}:{password}@{address}/{database['NAME']}?{options}"

@@ -1,0 +1,54 @@
+"""Processes that live and end together."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from jobsite.processes import Processes, free_port
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+@pytest.fixture(autouse=True)
+def signals_restored() -> Iterator[None]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, handlers, strict=True):
+        signal.signal(number, handler)
+
+
+def test_the_end_of_one_is_told_with_its_name_and_exit_code() -> None:
+    with Processes(web=SLEEP, worker=[sys.executable, "-c", "raise SystemExit(3)"]) as processes:
+        assert processes.wait() == "worker ended with exit code 3"
+
+
+def test_a_signal_ends_the_wait_and_all_of_them() -> None:
+    with Processes(web=SLEEP, worker=SLEEP) as processes:
+        signal.raise_signal(signal.SIGINT)
+        assert processes.wait() == ""
+
+    assert {child.returncode for child in processes.children} == {-signal.SIGTERM}
+
+
+def test_waiting_for_a_port_gives_up_when_a_child_ends() -> None:
+    with Processes(web=[sys.executable, "-c", ""]) as processes:
+        assert processes.wait_for_port("127.0.0.1", free_port("127.0.0.1", 0)) is False
+
+
+def test_a_port_that_is_taken_is_replaced_by_a_free_one() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        assert free_port("127.0.0.1", taken) != taken
+
+
+def test_a_port_that_is_free_is_kept() -> None:
+    free = free_port("127.0.0.1", 0)
+    assert free_port("127.0.0.1", free) == free

@@ -1,0 +1,154 @@
+"""System checks: each finds its fault, says what to do, and is silent without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.checks import CheckMessage, run_checks
+from django.db import connections
+
+from jobs_app import checks, job
+from jobs_app.models import Job
+
+
+def found(**kwargs: Any) -> dict[str, CheckMessage]:
+    return {str(message.id): message for message in run_checks(tags=["jobs_app"], **kwargs)}
+
+
+@pytest.fixture
+def second_database(settings: Any) -> Iterator[str]:
+    """A second alias, as settings.DATABASES would have it."""
+    connections.settings["second"] = {**connections.settings["default"]}
+    yield "second"
+    del connections.settings["second"]
+    if hasattr(connections._connections, "second"):  # type: ignore[attr-defined]
+        del connections["second"]
+
+
+class Router:
+    def __init__(self, alias: str | None, *, allowed: bool | None = None) -> None:
+        self.alias, self.allowed = alias, allowed
+
+    def db_for_read(self, model: Any, **hints: Any) -> str | None:
+        return self.alias if model is Job else None
+
+    db_for_write = db_for_read
+
+    def allow_migrate(self, db: str, app_label: str, **hints: Any) -> bool | None:
+        return self.allowed if app_label == "jobs_app" else None
+
+
+def test_a_sound_project_hears_nothing() -> None:
+    assert found() == {}
+
+
+def test_wrong_settings_are_an_error(settings: Any) -> None:
+    settings.JOBS = {"LEASE_SECOND": 30}
+    assert list(found()) == ["jobs_app.E001"]
+    assert "LEASE_SECONDS" in found()["jobs_app.E001"].msg
+
+
+def test_an_unknown_database_is_an_error(settings: Any) -> None:
+    settings.JOBS = {"DATABASE": "elsewhere"}
+    assert list(found()) == ["jobs_app.E002"]
+    assert "default" in str(found()["jobs_app.E002"].hint)
+
+
+def test_naive_time_is_an_error(settings: Any) -> None:
+    settings.USE_TZ = False
+    assert found()["jobs_app.E003"].hint == "Set USE_TZ = True."
+
+
+@pytest.mark.parametrize("vendor", ["mysql", "oracle"])
+def test_an_engine_without_our_statements_is_an_error(vendor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections["default"], "vendor", vendor)
+    assert vendor in found()["jobs_app.E004"].msg
+
+
+def test_the_old_driver_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections["default"], "vendor", "postgresql")
+    monkeypatch.setattr("django.db.backends.postgresql.psycopg_any.is_psycopg3", False)
+    assert "psycopg2" in found()["jobs_app.E004"].msg
+
+
+def test_a_router_that_sends_the_jobs_elsewhere_is_an_error(settings: Any, second_database: str) -> None:
+    settings.JOBS = {"DATABASE": second_database}
+    settings.DATABASE_ROUTERS = [Router(None), Router("default")]
+    assert "'default'" in found()["jobs_app.E005"].msg
+    settings.DATABASE_ROUTERS = [Router(None), Router(second_database)]
+    assert "jobs_app.E005" not in found()
+    settings.DATABASE_ROUTERS = []
+    assert "jobs_app.E005" not in found()
+
+
+def test_a_router_that_allows_no_tables_is_an_error(settings: Any) -> None:
+    settings.DATABASE_ROUTERS = [Router(None, allowed=False)]
+    assert "does not allow their tables" in found()["jobs_app.E005"].msg
+
+
+def test_a_router_alone_may_say_where_the_jobs_are(settings: Any, second_database: str) -> None:
+    settings.DATABASE_ROUTERS = [Router(second_database)]
+    assert "jobs_app.E005" not in found()
+
+
+def test_an_atomic_job_needs_its_jobs_in_the_default_database(settings: Any, second_database: str) -> None:
+    @job(atomic=True)
+    def pay() -> None: ...
+
+    assert "jobs_app.E006" not in found()
+    settings.JOBS = {"DATABASE": second_database}
+    assert "atomic=True cannot hold for pay" in found()["jobs_app.E006"].msg
+
+
+def test_a_command_of_another_app_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "get_commands", lambda: {"runworker": "channels", "jobs": "jobs_app"})
+    assert "manage.py runworker is the command of channels" in found()["jobs_app.W001"].msg
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [({}, True), ({"transaction_mode": "DEFERRED"}, True), ({"transaction_mode": "immediate"}, False)],
+)
+def test_sqlite_that_locks_late_is_a_warning(
+    options: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections["default"], "vendor", "sqlite")
+    monkeypatch.setitem(connections["default"].settings_dict, "OPTIONS", options)
+    assert ("jobs_app.W002" in found()) is expected
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("policy", "short"),
+        ("concurrency", 3),
+        ("rate", "10/minute"),
+        ("timeout", 30),
+        ("isolation", "process"),
+        ("retention", "30d"),
+    ],
+)
+def test_an_option_that_is_only_stored_is_a_warning(option: str, value: Any) -> None:
+    @job(**{option: value})
+    def hopeful() -> None: ...
+
+    assert found()["jobs_app.W003"].msg == f"{option}= is stored, and not enforced by this version: hopeful."
+
+
+@pytest.mark.django_db
+def test_missing_tables_are_a_warning_when_the_database_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(databases=["default"]) == {}
+    monkeypatch.setattr(Job._meta, "db_table", "jobs_app_gone")
+    assert "jobs_app.W010" not in found()
+    message = found(databases=["default"])["jobs_app.W010"]
+    assert "jobs_app_gone" in message.msg
+    assert message.hint == "Run manage.py migrate jobs_app --database default."
+
+
+@pytest.mark.django_db
+def test_a_database_before_its_first_migration_hears_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Job._meta, "db_table", "jobs_app_gone")
+    monkeypatch.setattr(checks.MigrationRecorder, "has_table", lambda self: False)
+    assert found(databases=["default"]) == {}
