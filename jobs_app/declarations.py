@@ -81,10 +81,8 @@ def _label_from(name: str) -> str:
 
 
 def _refuse_what_cannot_work(job_type: JobType, where: str) -> None:
-    try:
-        values.name(job_type.name)
-    except ValueError as problem:
-        raise DefinitionInvalid(f"{where}: the name {job_type.name!r} cannot be used: {problem}. Give name=.") from None
+    for option in ("name", "queue"):  # those that were not given come from the function and the settings
+        _require_name(job_type, option, where)
     if job_type.atomic and job_type.is_async:
         raise DefinitionInvalid(f"{where}: atomic=True needs a plain function: a transaction belongs to one thread.")
     for option in ("subject", "key"):
@@ -105,6 +103,14 @@ def _require_no_payload(job_type: JobType, where: str) -> None:
         raise DefinitionInvalid(
             f"{where}: every= enqueues it with an empty payload, which does not fit: {problem} Give defaults."
         ) from None
+
+
+def _require_name(job_type: JobType, option: str, where: str) -> None:
+    found = getattr(job_type, option)
+    try:
+        values.name(found)
+    except ValueError as problem:
+        raise DefinitionInvalid(f"{where}: the {option} {found!r} cannot be used: {problem}. Give {option}=.") from None
 
 
 def _require_field(job_type: JobType, option: str, where: str) -> None:

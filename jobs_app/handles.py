@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.db import connections
 
 from jobs_app.errors import WaitTimeout, as_seconds
 
@@ -179,8 +180,6 @@ class RunHandle:
         return self._known
 
     def _why_not_finished(self, timeout: float | timedelta) -> str:
-        from django.db import connections
-
         from jobs_app.models import jobs_database
 
         told = f"run {self.id} of {self.job_type} is {self.status} after {timeout} s."

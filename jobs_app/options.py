@@ -17,7 +17,7 @@ from jobs_app.presets import Preset
 from jobs_app.retry import Backoff
 
 Duration: TypeAlias = float | timedelta | str  # seconds, a timedelta, or text such as "30s", "5m", "1h", "7d"
-FromPayload: TypeAlias = str | Callable[[dict[str, Any]], Any]  # a payload field, or a callable that gets the payload
+FromPayload: TypeAlias = str | Callable[[dict[str, Any]], Any]  # a field, or a callable that gets the payload as stored
 Errors: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
 Reader: TypeAlias = Callable[[Any], Any]
 

@@ -14,6 +14,7 @@ from jobs_app.apps import project_packages
 from jobs_app.errors import SettingsInvalid
 from jobs_app.registry import registry
 
+ROOT = Path(__file__).parent.parent
 DEFINES = "from jobs_app import job\n\n@job(name={name!r})\ndef handler(): ...\n"
 
 
@@ -117,5 +118,5 @@ assert before_setup.name == "before_setup"
 
 
 def test_jobs_can_be_defined_before_the_apps_are_loaded_and_the_start_touches_nothing() -> None:
-    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", ALONE], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -150,5 +150,5 @@ def test_missing_tables_are_a_warning_when_the_database_is_checked(monkeypatch: 
 @pytest.mark.django_db
 def test_a_database_before_its_first_migration_hears_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Job._meta, "db_table", "jobs_app_gone")
-    monkeypatch.setattr(checks.MigrationRecorder, "has_table", lambda self: False)
+    monkeypatch.setattr("jobs_app.checks.MigrationRecorder.has_table", lambda self: False)
     assert found(databases=["default"]) == {}

@@ -156,6 +156,12 @@ def test_a_function_whose_name_cannot_be_stored_needs_another_name() -> None:
     assert declare(_hidden, {"name": "hidden"}).name == "hidden"
 
 
+def test_a_default_queue_that_cannot_be_stored_is_refused(settings: Any) -> None:
+    settings.JOBS = {"DEFAULT_QUEUE": "my queue"}
+    with pytest.raises(DefinitionInvalid, match=r"the queue 'my queue' cannot be used"):
+        declared()
+
+
 def test_an_async_function_is_known_as_one_and_cannot_be_atomic() -> None:
     async def fetch() -> None: ...
 

@@ -133,6 +133,7 @@ def is_busy(error: BaseException) -> bool:
 
 
 def _enter_immediate(connection: BaseDatabaseWrapper, atomic: transaction.Atomic) -> None:
+    connection.ensure_connection()  # the mode is known only then
     mode = connection.transaction_mode  # type: ignore[attr-defined]
     connection.transaction_mode = "IMMEDIATE"  # type: ignore[attr-defined]
     try:

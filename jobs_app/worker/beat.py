@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable
 
 from jobs_app.lifecycle.heartbeat import extend, save_progress
 from jobs_app.lifecycle.presence import Presence, announce, beat, leave
+from jobs_app.runtime.loops import Loop
+from jobs_app.runtime.memory import rss_bytes
 from jobs_app.worker.flight import Flight, Hangar
-from jobs_app.worker.loops import Loop
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -59,12 +59,3 @@ class Beat(Loop):
             elif not flight.ended and not flight.context.lease_lost:
                 flight.context.lease_lost = True
                 logger.warning("job=%s lost its lease while it runs here; its report may be refused", run_id)
-
-
-def rss_bytes() -> int:
-    """Memory of this process now; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0

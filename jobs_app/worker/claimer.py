@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,15 +10,12 @@ from uuid import uuid4
 
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
 from jobs_app.lifecycle.lanes import Lanes, find_lanes
-from jobs_app.lifecycle.recover import recover
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
 from jobs_app.registry import registry
-from jobs_app.signals import jobs_recovered
-from jobs_app.worker.loops import Loop
+from jobs_app.runtime.loops import Loop
+from jobs_app.runtime.recovery import recover_silent
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.serving import Serving
-
-logger = logging.getLogger("jobs_app.worker")
 
 LANES_EVERY_SECONDS = 1.0
 LANES_SHARE = 0.05  # finding lanes may take this share of the time: an old open transaction makes it slow
@@ -138,16 +134,4 @@ class Claimer(Loop):
             self._lanes_due = now + max(min(LANES_EVERY_SECONDS, self._poll), cost / LANES_SHARE)
         if now >= self._recover_due:
             self._recover_due = now + self._recover_every * uniform(0.75, 1.25)  # noqa: S311: spreads, guards nothing
-            self._recover()
-
-    def _recover(self) -> None:
-        done = recover(self.connection)
-        if not done.total:
-            return
-        logger.warning(
-            "recovered jobs of silent workers: %s due again, %s failed; %s expired unstarted",
-            len(done.requeued),
-            len(done.failed),
-            len(done.expired),
-        )
-        jobs_recovered.send_robust(None, requeued=done.requeued, failed=done.failed, expired=done.expired)
+            recover_silent(self.connection)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from jobs_app.lifecycle.finish import finish, settled
 from jobs_app.lifecycle.heartbeat import save_progress
+from jobs_app.runtime.loops import Loop
 from jobs_app.signals import job_finished
 from jobs_app.worker.flight import Hangar, Report
-from jobs_app.worker.loops import Loop
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -93,5 +93,3 @@ class Finisher(Loop):
             logger.warning("job=%s type=%s failed: %s", ended.id, flight.job.job_type, ended.error)
         if job_finished.receivers:
             job_finished.send_robust(flight.job_type, job=flight.job, ended=ended)
-
-

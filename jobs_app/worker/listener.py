@@ -9,7 +9,7 @@ import psycopg
 
 from jobs_app.lifecycle.database import is_postgres
 from jobs_app.lifecycle.wakeup import CHANNEL, read_message
-from jobs_app.worker.loops import Loop
+from jobs_app.runtime.loops import Loop
 
 HEAR_SECONDS = 1.0  # how long one wait lasts, and so how soon a stop is seen
 SQLITE_LOOK_SECONDS = 0.05

@@ -13,14 +13,15 @@ from jobs_app import logs
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.presence import Presence
 from jobs_app.registry import registry
+from jobs_app.runtime.identity import Identity
+from jobs_app.runtime.memory import rss_bytes
 from jobs_app.worker import propagation
-from jobs_app.worker.beat import Beat, rss_bytes
+from jobs_app.worker.beat import Beat
 from jobs_app.worker.claimer import MOST_UNSTORED, Claimer, Room
 from jobs_app.worker.context import JobContext
 from jobs_app.worker.executors import Chunk, EventLoop, Threads
 from jobs_app.worker.finisher import Finisher
 from jobs_app.worker.flight import Flight, Hangar, Report
-from jobs_app.worker.identity import Identity
 from jobs_app.worker.listener import Listener
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.runner import interrupted

@@ -36,7 +36,9 @@ def _start_with_job(start: Callable[[threading.Thread], None]) -> Any:
 def _submit_with_job(submit: Callable[..., Future[Any]]) -> Any:
     # Also outside of jobs: a pool's thread that one job started must not lend its name to somebody else's call.
     @functools.wraps(submit)
-    def submit_with_job(pool: ThreadPoolExecutor, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit_with_job(
+        pool: ThreadPoolExecutor, call: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Future[Any]:
         return submit(pool, _for_job(call), *args, **kwargs)
 
     return submit_with_job

@@ -52,7 +52,7 @@ async def run_async(flight: Flight) -> Report:
     started = _start(flight)
     try:
         ended = succeeded(flight, await flight.job_type.function(*_context(flight), **_arguments(flight)))
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         ended = failed(flight, error)
     return _report(flight, ended, started)
 
@@ -121,7 +121,7 @@ def _run_atomic(flight: Flight, started: float) -> Report:
             finish_within(connection, ended)
     except LeaseLost:
         raise
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         return _report(flight, failed(flight, error), started)
     return _report(flight, ended, started)._replace(stored=True)
 

@@ -36,12 +36,21 @@ def test_the_status_refines_queued_and_no_other_state(state: str, attempts: int,
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.spec("S2.R4")
 def test_the_label_is_the_word_of_the_preset(preset: str) -> None:
     @job(preset=preset)
     def labelled() -> None: ...
 
     assert runs.label_of("labelled", "retrying") == PRESETS[preset].labels["retrying"]
+
+
+@pytest.mark.spec("S3.15")
+def test_the_transient_preset_speaks_of_a_retry_as_running() -> None:
+    @job(preset="transient")
+    def evaluate() -> None: ...
+
+    statuses = ("queued", "running", "retrying", "succeeded", "failed", "cancelled")
+    labels = [runs.label_of("evaluate", status) for status in statuses]
+    assert labels == ["PENDING", "RUNNING", "RUNNING", "COMPLETED", "FAILED", "CANCELLED"]
 
 
 def test_the_label_of_a_type_that_is_gone_is_the_status() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import is_busy, jobs_connection
 
-logger = logging.getLogger("jobs_app.worker")
+logger = logging.getLogger("jobs_app.runtime")
 
 FIRST_BACKOFF_SECONDS = 0.1
 LONGEST_BACKOFF_SECONDS = 5.0
@@ -22,12 +23,16 @@ class Loop(threading.Thread):
     def __init__(self, name: str) -> None:
         super().__init__(name=f"jobs-{name}", daemon=True)
         self.wake = threading.Event()
-        self.stopping = False
+        self._ending = threading.Event()
         self.failures = 0
 
     @property
     def connection(self) -> BaseDatabaseWrapper:
         return jobs_connection()
+
+    @property
+    def stopping(self) -> bool:
+        return self._ending.is_set()
 
     def run_once(self) -> None:
         raise NotImplementedError
@@ -43,7 +48,7 @@ class Loop(threading.Thread):
             self.connection.close()
 
     def stop(self) -> None:
-        self.stopping = True
+        self._ending.set()
         self.wake.set()
 
     def pause(self, seconds: float) -> bool:
@@ -56,25 +61,28 @@ class Loop(threading.Thread):
         try:
             self.run_once()
         except (OperationalError, InterfaceError) as error:
-            self._lost(error)
-        except DatabaseError as error:
-            logger.exception("%s: the database refused a statement; trying again", self.name)
-            self._lost(error, said=True)
-        except Exception:
-            logger.exception("%s failed; going on", self.name)
-            self._lost(None, said=True)
+            self._say_once(logging.WARNING, "%s: the database does not answer (%s); going on when it does", error)
+            self._back_off(lost=not is_busy(error))
+        except Exception as error:
+            self._say_once(logging.ERROR, "%s failed (%s); trying again", error)
+            self._back_off(lost=isinstance(error, DatabaseError))
         else:
             if self.failures:
-                logger.warning("%s: the database answers again", self.name)
+                logger.warning("%s: works again", self.name)
             self.failures = 0
 
-    def _lost(self, error: BaseException | None, said: bool = False) -> None:
-        if not self.failures and not said:
-            logger.warning("%s: the database does not answer (%s); trying again until it does", self.name, error)
-        if error is None or not is_busy(error):
+    def _say_once(self, level: int, text: str, error: BaseException) -> None:
+        """Once per streak of failures: an outage of an hour must not fill a disk."""
+        if not self.failures:
+            logger.log(level, text, self.name, error, exc_info=error if level >= logging.ERROR else None)
+
+    def _back_off(self, *, lost: bool) -> None:
+        if lost:
             self._close()
+        seconds = min(LONGEST_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2 ** min(self.failures, 10))
         self.failures += 1
-        self.wake.wait(min(LONGEST_BACKOFF_SECONDS, FIRST_BACKOFF_SECONDS * 2 ** min(self.failures - 1, 10)))
+        if self._ending.wait(seconds):
+            time.sleep(FIRST_BACKOFF_SECONDS)  # the last words are still worth some tries, but no spinning
 
     def _close(self) -> None:
         try:

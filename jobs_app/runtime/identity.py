@@ -1,4 +1,4 @@
-"""Who a worker is: random per boot, so that two containers with the same host name and pid are never one."""
+"""Who a process is: random per boot, so that two containers with the same host name and pid are never one."""
 
 from __future__ import annotations
 
