@@ -156,7 +156,7 @@ def options_are_enforced(**kwargs: Any) -> list[CheckMessage]:
     ]
 
 
-@register(TAG, Tags.database)
+@register(Tags.database)
 def tables_exist(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     # A warning, because `migrate` itself stops at errors; and none in a database that had no migration yet.
     connection = _jobs_connection()

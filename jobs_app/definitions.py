@@ -173,12 +173,12 @@ def _meta_text(job_type: JobType, options: Mapping[str, Any]) -> str:
 
 
 def _from_payload(job_type: JobType, option: str, checked: dict[str, Any]) -> str | None:
-    """The subject or the key that the job type takes from a payload; None where it takes none."""
+    """The subject or the key that the job type takes from a payload; None where it finds none."""
     source = getattr(job_type, option)
     if source is None:
         return None
     found = source(checked) if callable(source) else _field(job_type, source, checked)
-    if found is None:
+    if found is None or found == "":
         return None
     try:
         return (key_text if option == "key" else subject_text)(str(found))

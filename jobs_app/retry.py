@@ -93,7 +93,7 @@ def decide(
 
     `timed_out` says that the job's own deadline ended the attempt, whatever error came out of it.
     """
-    if isinstance(error, Snooze | Fail | Cancel):
+    if isinstance(error, (Snooze, Fail, Cancel)):
         return _obey(error)
     outcome: Literal["error", "timeout"] = "timeout" if timed_out else "error"
     if isinstance(error, Retry):
@@ -131,7 +131,7 @@ def _obey(directive: Snooze | Fail | Cancel) -> Decision:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _require(held: bool, name: str, rule: str) -> None:

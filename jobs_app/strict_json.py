@@ -58,12 +58,12 @@ def _items(value: Any) -> Collection[Any]:
             if not isinstance(key, str):
                 raise TypeError("a key is not text")
         return value.values()
-    return value if isinstance(value, list | tuple) else ()
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _fault_in(value: Any, path: str = "", depth: int = 0) -> str | None:
     """What is wrong with a value that was refused, and where."""
-    if isinstance(value, dict | list | tuple):
+    if isinstance(value, (dict, list, tuple)):
         return _fault_inside(value, path, depth + 1)
     fault = _fault_of_atom(value)
     return fault and (f"at {path}: {fault}" if path else fault)

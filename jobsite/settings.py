@@ -7,6 +7,7 @@ from pathlib import Path
 
 import environ
 
+from jobs_app.logs import FORMAT
 from jobsite.database import database_from_url
 from jobsite.environment import jobs_from
 
@@ -67,8 +68,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)-7s %(name)s %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO").upper()},
+    "filters": {"jobs": {"()": "jobs_app.logs.JobFilter"}},
+    "formatters": {"line": {"class": "jobs_app.logs.OneLineFormatter", "format": FORMAT}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "filters": ["jobs"], "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="info").upper()},
     "loggers": {"django.server": {"level": "WARNING"}},  # the landing page asks anew every few seconds
 }

@@ -13,13 +13,7 @@ import pytest
 
 import jobs_app
 from jobs_app import job, trigger
-from jobs_app.errors import (
-    DefinitionInvalid,
-    JobDisabled,
-    OptionInvalid,
-    PayloadInvalid,
-    UnknownJobType,
-)
+from jobs_app.errors import DefinitionInvalid, JobDisabled, OptionInvalid, PayloadInvalid, UnknownJobType
 from jobs_app.models import Job
 from jobs_app.registry import registry
 
@@ -245,6 +239,14 @@ def test_a_subject_left_out_is_the_default_of_its_field() -> None:
 
     assert Job.objects.get(pk=sync.enqueue().id).subject == "main"
     assert Job.objects.get(pk=sync_day.enqueue().id).subject == ""
+
+
+@pytest.mark.django_db
+def test_an_empty_value_is_no_key() -> None:
+    @job(key="account")
+    def sync(account: str) -> None: ...
+
+    assert Job.objects.get(pk=sync.enqueue(account="").id).key is None
 
 
 @pytest.mark.django_db

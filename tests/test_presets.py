@@ -23,7 +23,7 @@ def test_every_preset_has_a_word_for_every_status(preset: Preset) -> None:
     assert set(preset.labels) == STATUSES
 
 
-@pytest.mark.spec("S0.R10", "S1.R1", "S2.4", "S3.21", "S4.10", "S4.11")
+@pytest.mark.spec("S3.21", "S4.10")
 def test_executions_at_most() -> None:
     assert [preset.max_attempts for preset in PRESETS.values()] == [1, 5, 4, 4, 6]
 
@@ -33,7 +33,6 @@ def test_unknown_errors_are_retried_by_lease_plane_and_payments_only() -> None:
     assert [preset.name for preset in PRESETS.values() if preset.retry_unknown] == ["lease", "plane", "payments"]
 
 
-@pytest.mark.spec("S3.9")
 def test_a_timeout_is_final_for_rate_and_transient() -> None:
     assert [preset.name for preset in PRESETS.values() if not preset.retry_timeouts] == ["rate", "transient"]
 
@@ -52,17 +51,14 @@ def test_which_jobs_exclude_each_other() -> None:
     ]
 
 
-@pytest.mark.spec("S1.R1")
 def test_the_lease_preset_gives_three_minutes() -> None:
     assert LEASE.lease == 180
 
 
-@pytest.mark.spec("S3.10")
 def test_the_transient_preset_gives_four_minutes_to_a_job() -> None:
     assert TRANSIENT.timeout == 240
 
 
-@pytest.mark.spec("S2.18", "S3.19")
 def test_stale_thresholds() -> None:
     assert (RATE.stale_after, PLANE.stale_after) == (900, 600)
     assert (TRANSIENT.stale_after, TRANSIENT.waiting_stale_after) == (1800, 600)
@@ -78,12 +74,11 @@ def test_words_of_plane() -> None:
     assert _words(PLANE) == "queued queued failed running success failed cancelled"
 
 
-@pytest.mark.spec("S3.14", "S3.15")
+@pytest.mark.spec("S3.15")
 def test_words_of_transient() -> None:
     assert _words(TRANSIENT) == "PENDING PENDING RUNNING RUNNING COMPLETED FAILED CANCELLED"
 
 
-@pytest.mark.spec("S4.8", "S4.13")
 def test_words_of_payments() -> None:
     assert _words(PAYMENTS) == "PENDING PENDING PENDING PENDING SUCCESS FAILED CANCELLED"
 

@@ -56,7 +56,6 @@ def test_at_the_cap_jitter_reaches_from_3600_to_4320() -> None:
     assert LEASE.backoff.delay_after(8, random=lambda: 1.0) == 4320
 
 
-@pytest.mark.spec("S1.R1")
 def test_the_first_failure_of_the_lease_preset_waits_60_to_72_seconds() -> None:
     assert LEASE.backoff.delay_after(1, random=lambda: 0.0) == 60
     assert LEASE.backoff.delay_after(1, random=lambda: 1.0) == 72
@@ -171,7 +170,7 @@ def test_the_nearest_named_class_wins() -> None:
 # Decisions
 
 
-@pytest.mark.spec("S1.21", "A1.2")
+@pytest.mark.spec("S1.21")
 def test_five_failures_of_the_lease_preset() -> None:
     lows = [after(RuntimeError(), attempts, random=lambda: 0.0) for attempts in range(1, 6)]
     highs = [after(RuntimeError(), attempts, random=lambda: 1.0) for attempts in range(1, 6)]
@@ -182,11 +181,12 @@ def test_five_failures_of_the_lease_preset() -> None:
     assert {decision.outcome for decision in lows} == {"error"}
 
 
-@pytest.mark.spec("S3.13", "S3.R1", "A3.1")
+@pytest.mark.spec("S3.13", "S3.R1")
 def test_the_transient_preset_retries_a_lost_connection_three_times() -> None:
     decisions = [after(ConnectionError(), attempts, TRANSIENT) for attempts in range(1, 5)]
     assert [decision.state for decision in decisions] == ["queued", "queued", "queued", "failed"]
-    assert [low <= (decision.delay or 0) < 2 * low for decision, low in zip(decisions, (60, 120, 240), strict=False)]
+    delays = [decision.delay or 0 for decision in decisions[:3]]
+    assert all(low <= delay < 2 * low for delay, low in zip(delays, (60, 120, 240), strict=True))
 
 
 @pytest.mark.spec("S3.12", "S3.16", "S3.R2", "A3.2")
@@ -218,7 +218,6 @@ def test_the_payments_preset_retries_five_times_and_fails_on_the_sixth() -> None
     assert [decision.state for decision in decisions] == ["queued"] * 5 + ["failed"]
 
 
-@pytest.mark.spec("S3.9")
 def test_a_passed_deadline_is_final_unless_timeouts_are_retried() -> None:
     final = after(RuntimeError(), 1, TRANSIENT, timed_out=True)
     assert (final.state, final.outcome, final.done_reason) == ("failed", "timeout", "permanent")

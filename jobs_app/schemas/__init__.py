@@ -30,7 +30,7 @@ def schema_for(
 
 
 def _explicit_schema(explicit: object) -> PayloadSchema:
-    if isinstance(explicit, type) and issubclass(explicit, Form | ModelForm):
+    if isinstance(explicit, type) and issubclass(explicit, (Form, ModelForm)):
         return FormSchema(explicit)
     if is_pydantic_model(explicit):
         return PydanticSchema(explicit)

@@ -89,7 +89,7 @@ class NamedFields:
 
 
 def require_mapping(values: object) -> None:
-    if not isinstance(values, dict | Mapping):
+    if not isinstance(values, (dict, Mapping)):
         raise PayloadInvalid(f"a payload is a mapping of names to values, not {type(values).__name__}")
 
 

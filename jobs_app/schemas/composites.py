@@ -96,7 +96,7 @@ def dict_of(item: Converter) -> Converter:
 
 def _each(convert: Convert) -> Convert:
     def convert_list(value: Any) -> list[Any]:
-        if not isinstance(value, list | tuple):
+        if not isinstance(value, (list, tuple)):
             raise unfit("a list", value)
         try:
             return [convert(item) for item in value]
@@ -108,7 +108,7 @@ def _each(convert: Convert) -> Convert:
 
 def _each_own(converts: Sequence[Convert]) -> Convert:
     def convert_parts(value: Any) -> list[Any]:
-        if not isinstance(value, list | tuple) or len(value) != len(converts):
+        if not isinstance(value, (list, tuple)) or len(value) != len(converts):
             raise unfit(f"a list of {len(converts)}", value)
         try:
             return [convert(item) for convert, item in zip(converts, value, strict=True)]
@@ -126,7 +126,7 @@ def _values(convert: Convert) -> Convert:
         try:
             return {to_text(key): convert(item) for key, item in value.items()}
         except Mismatch:
-            keys = [("key ", to_text, key) for key in value]
+            keys = [("key", to_text, key) for key in value]
             raise _located(keys + [(f"[{key!r}]", convert, item) for key, item in value.items()]) from None
 
     return convert_dict

@@ -64,14 +64,14 @@ def _fixed_choices(field: forms.Field) -> tuple[Any, ...]:
 def _json_form(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return value.value
-    if isinstance(value, date | time):
+    if isinstance(value, (date, time)):
         return value.isoformat()
     if isinstance(value, timedelta):
         return duration_iso_string(value)
-    if isinstance(value, Decimal | UUID):
+    if isinstance(value, (Decimal, UUID)):
         return str(value)
     if hasattr(value, "_meta"):  # a row chosen in a ModelChoiceField
         return _json_form(value.pk)
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)):
         return [_json_form(item) for item in value]
     return value

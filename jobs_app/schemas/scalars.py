@@ -65,7 +65,7 @@ def to_whole_number(value: Any) -> int:
 
 
 def to_number(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise unfit("a number", value)
     try:
         number = float(value)
@@ -88,7 +88,7 @@ def to_null(value: Any) -> None:
 
 
 def to_decimal(value: Any) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, Decimal | str | int | float):
+    if isinstance(value, bool) or not isinstance(value, (Decimal, str, int, float)):
         raise unfit("a decimal number", value)
     try:
         # By way of text a float keeps the digits that were written: 0.1, not 0.1000000000000000055.

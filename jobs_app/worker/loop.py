@@ -93,6 +93,7 @@ class Worker:
 
     def drain(self, is_forced: Callable[[], bool] = lambda: False) -> None:
         """Stop claiming, let handlers finish while the grace lasts, then release, fail or leave what still runs."""
+        self.stop_requested.set()
         self.claimer.stop()
         self.claimer.join()
         self._give_back(self._take_back(0.0))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 
 from jobs_app.lifecycle.database import jobs_connection, prepare
 from jobs_app.registry import registry
+from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.worker.loop import Worker, WorkerOptions
 
@@ -15,17 +17,23 @@ logger = logging.getLogger("jobs_app.worker")
 LOOK_SECONDS = 0.1
 
 
-def run_worker(options: WorkerOptions) -> int:
-    """Work until told to stop, or spent, or (`once`) until nothing is due. The exit code."""
+def run_worker(options: WorkerOptions, *, beside: Sequence[Loop] = (), parent: int | None = None) -> int:
+    """Work until told to stop, or spent, or (`once`) until nothing is due. The exit code.
+
+    `beside` are loops that share the process; `parent` is the process without which this one must not live.
+    """
     signals = StopSignals()
     signals.install()  # before anything else: a stop during start-up counts too
     prepare(jobs_connection())
+    jobs_connection().close()  # each thread has a connection of its own; this one has none to do
     worker = Worker(options)
     _say_what_it_serves(worker)
-    worker.start()
-    while not (signals.received.is_set() or worker.is_spent() or (options.once and worker.is_drained())):
+    for loop in (worker, *beside):
+        loop.start()
+    while not _is_over(worker, signals, parent):
         signals.received.wait(LOOK_SECONDS)
-    worker.stop_requested.set()
+    for loop in beside:
+        loop.stop()
     worker.drain(lambda: signals.forced)
     logger.info("worker stopped: %s", dict(worker.finisher.counts))
     code = 1 if signals.forced else 0
@@ -35,13 +43,23 @@ def run_worker(options: WorkerOptions) -> int:
     return code
 
 
+def _is_over(worker: Worker, signals: StopSignals, parent: int | None) -> bool:
+    if signals.received.is_set() or worker.is_spent():
+        return True
+    if parent is not None and os.getppid() != parent:
+        logger.warning("the supervisor is gone; stopping")
+        return True
+    return worker.options.once and worker.is_drained()
+
+
 def _say_what_it_serves(worker: Worker) -> None:
     options = worker.options
     logger.info(
-        "worker %s (%s) serves %s with %s slots",
+        "worker %s (%s) serves %s%s with %s slots",
         worker.identity.short,
         worker.identity.id,
         ", ".join(options.queues) or "all queues",
+        f" but not {', '.join(options.excluded)}" if options.excluded else "",
         options.concurrency,
     )
     for job_type in registry:

@@ -1,0 +1,100 @@
+"""`manage.py runworker`: run jobs until told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from jobs_app import logs
+from jobs_app.conf import ON_SHUTDOWN, get_settings
+from jobs_app.scheduler.loop import Scheduler
+from jobs_app.worker.loop import WorkerOptions
+from jobs_app.worker.once import OnceReport
+from jobs_app.worker.process import run_worker
+from jobs_app.worker.supervisor import Supervisor
+
+MEGABYTE = 1024 * 1024
+LOG_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG, 3: logging.DEBUG}
+
+
+class Command(BaseCommand):
+    help = "Run jobs until told to stop. The first TERM or INT lets running jobs finish; a later one releases them."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        settings = get_settings()
+        add = parser.add_argument
+        add("--queues", type=names, default=(), help="queues or patterns to serve, as mail,sync.*; all if left out")
+        add("--exclude", type=names, default=(), help="queues or patterns not to serve")
+        add("--concurrency", type=positive, default=settings.worker_concurrency, help="jobs at once in a process")
+        add("--processes", type=positive, default=settings.worker_processes, help="processes, each with its own slots")
+        add("--poll", type=seconds, default=settings.worker_poll_seconds, help="seconds between looks when idle")
+        add("--lease", type=seconds, default=settings.lease_seconds, help="seconds until a silent worker loses a job")
+        add("--grace", type=float, default=settings.grace_seconds, help="seconds running jobs get when stopping")
+        add("--on-shutdown", choices=ON_SHUTDOWN, default=settings.on_shutdown, help="what becomes of them after that")
+        add("--no-listen", action="store_true", help="poll only; for a pooler in transaction mode")
+        add("--max-jobs", type=positive, help="stop (a supervisor starts anew) after so many jobs")
+        add("--max-rss", type=positive, metavar="MB", help="stop after the job that takes the process above this")
+        add("--once", action="store_true", help="work off everything due, print the sum, and exit")
+        add("--with-scheduler", action="store_true", help="tick schedules in this process too")
+        add("--reload", action="store_true", help="restart when code changes; for development")
+        add("--name", default="", help="a name to show beside the worker's id")
+
+    def handle(self, **options: Any) -> None:
+        if options["once"] and (options["processes"] > 1 or options["reload"]):
+            raise CommandError("--once works in one process; leave --processes and --reload out")
+        level = LOG_LEVELS[options["verbosity"]]
+        logs.configure(level)
+        code = self._run(options, worker_options(options), level)
+        if code:
+            sys.exit(code)
+
+    def _run(self, options: dict[str, Any], worker: WorkerOptions, level: int) -> int:
+        beside = [Scheduler] if options["with_scheduler"] else []
+        if options["processes"] > 1 or options["reload"]:
+            return Supervisor(worker, options["processes"], level, options["reload"], beside).run()
+        report = OnceReport(self.stdout.write) if worker.once else None
+        if report:
+            report.begin()
+        code = run_worker(worker, beside=[make() for make in beside])
+        if report:
+            report.end()
+        return code
+
+
+def worker_options(options: dict[str, Any]) -> WorkerOptions:
+    settings = get_settings()
+    return WorkerOptions(
+        queues=options["queues"],
+        excluded=options["exclude"],
+        concurrency=options["concurrency"],
+        poll=options["poll"],
+        lease=options["lease"],
+        grace=options["grace"],
+        on_shutdown=options["on_shutdown"],
+        recover_every=settings.recover_seconds,
+        listen=settings.worker_listen and not options["no_listen"],
+        max_jobs=options["max_jobs"],
+        max_rss=options["max_rss"] and options["max_rss"] * MEGABYTE,
+        name=options["name"],
+        once=options["once"],
+    )
+
+
+def names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text}")
+    return number
+
+
+def seconds(text: str) -> float:
+    if not 0 < (number := float(text)) < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be seconds above 0, not {text}")
+    return number
