@@ -17,7 +17,7 @@ class JobsManager(models.Manager[Any]):
 
 
 class JobsModel(models.Model):
-    objects: ClassVar[models.Manager[Self]] = JobsManager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager[Self]] = JobsManager()
 
     class Meta:
         abstract = True

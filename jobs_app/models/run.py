@@ -15,7 +15,6 @@ class Ending(RunColumns):
 
     outcome = models.CharField(_("outcome"), max_length=12, choices=Outcome.choices, blank=True, db_default="")
     done_reason = models.CharField(_("reason"), max_length=24, blank=True, db_default="")
-    finished_at = models.DateTimeField(_("finished at"))
     error = models.TextField(_("error"), blank=True, db_default="")
     result = models.JSONField(_("result"), null=True, blank=True)
 
@@ -25,6 +24,8 @@ class Ending(RunColumns):
 
 class JobRun(Ending):
     """One finished run. Written once, by the statement that removes the job."""
+
+    finished_at = models.DateTimeField(_("finished at"))
 
     class Meta:
         verbose_name = _("finished run")
