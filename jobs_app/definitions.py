@@ -141,6 +141,12 @@ def trigger(name: str, payload: Mapping[str, Any] | None = None, **options: Unpa
     return definition._enqueue({} if payload is None else payload)
 
 
+def draft(name: str, payload: Mapping[str, Any], **options: Unpack[EnqueueOptions]) -> NewJob:
+    """The job that `trigger` would store, checked and not stored yet: a schedule gives it its slot first."""
+    definition: JobDefinition[..., Any] = JobDefinition(registry.get(name), options)
+    return definition._draft(payload)[0]
+
+
 def _define(function: Callable[..., Any], options: Mapping[str, Any]) -> JobDefinition[..., Any]:
     if not isroutine(function):
         raise DefinitionInvalid(f"@job stands above a function, not {function!r}. Options go by name: @job(name=...).")

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SPECIFICATION = ROOT / "docs" / "specification.md"
 RESULTS = {"SQLite": ROOT / ".spec" / "sqlite.json", "PostgreSQL": ROOT / ".spec" / "postgresql.json"}
-NUMBER = re.compile(r"\b[SA]\d+\.R?\d+\b")
+ROW = re.compile(r"^\| *([SA]\d+\.R?\d+) *\| *([^|]+?) *\|", re.MULTILINE)
+PROMISED = ("built", "differs")  # the statuses of lines that a test must show
 
-Outcomes = dict[str, dict[str, str]]  # number -> test -> outcome
+Outcomes = Mapping[str, Mapping[str, str]]  # number -> test -> outcome
+
+
+def statuses_in(page: Path) -> dict[str, str]:
+    """The status of each line, in the page's order."""
+    return dict(ROW.findall(page.read_text()))
 
 
 def outcomes_in(path: Path) -> Outcomes:
     entries = json.loads(path.read_text()) if path.exists() else {}
-    outcomes: Outcomes = defaultdict(dict)
+    outcomes: dict[str, dict[str, str]] = defaultdict(dict)
     for test, entry in entries.items():
         for number in entry["numbers"]:
             outcomes[number][test] = entry["outcome"]
@@ -31,41 +38,44 @@ def is_shown(outcomes: Outcomes, number: str) -> bool:
     return "passed" in ends and "failed" not in ends
 
 
-def numbers_in(path: Path) -> list[str]:
-    """Each number once, in the order of its first mention."""
-    return list(dict.fromkeys(NUMBER.findall(path.read_text()))) if path.exists() else []
-
-
-def table(numbers: list[str], results: dict[str, Outcomes]) -> list[str]:
+def table(statuses: Mapping[str, str], results: Mapping[str, Outcomes]) -> list[str]:
     lines = []
-    for number in numbers:
+    for number, status in statuses.items():
         cells = [f"{database if is_shown(outcomes, number) else '-':<12}" for database, outcomes in results.items()]
         tests = sorted({test for outcomes in results.values() for test in outcomes.get(number, {})})
         more = f" and {len(tests) - 1} more" if len(tests) > 1 else ""
-        lines.append(f"{number:<8}{''.join(cells)}{tests[0] + more if tests else 'no test'}")
+        lines.append(f"{number:<8}{status:<10}{''.join(cells)}{tests[0] + more if tests else 'no test'}")
     return lines
 
 
-def summary(numbers: list[str], results: dict[str, Outcomes]) -> list[str]:
+def summary(statuses: Mapping[str, str], results: Mapping[str, Outcomes]) -> list[str]:
+    counts = Counter(statuses.values())
     lines = [
-        f"{sum(is_shown(outcomes, number) for number in numbers)} of {len(numbers)} shown on {database}"
-        for database, outcomes in results.items()
+        ", ".join(f"{count} {status}" for status, count in counts.most_common()) + f"; {len(statuses)} lines in all"
     ]
-    missing = [number for number in numbers if not any(is_shown(outcomes, number) for outcomes in results.values())]
-    failed = [number for number in numbers if any("failed" in o.get(number, {}).values() for o in results.values())]
-    lines.append(f"without a passing test: {', '.join(missing) or 'none'}")
-    lines.append(f"with a failing test: {', '.join(failed) or 'none'}")
-    return lines
+    promised = [number for number, status in statuses.items() if status in PROMISED]
+    for database, outcomes in results.items():
+        missing = [number for number in promised if not is_shown(outcomes, number)]
+        lines.append(
+            f"{database}: {len(promised) - len(missing)} of {len(promised)} shown; not shown: {_listed(missing)}"
+        )
+    failed = [n for n in statuses if any("failed" in outcomes.get(n, {}).values() for outcomes in results.values())]
+    unknown = {number for outcomes in results.values() for number in outcomes} - set(statuses)
+    return [
+        *lines,
+        f"with a failing test: {_listed(failed)}",
+        f"marked but not in the page: {_listed(sorted(unknown))}",
+    ]
+
+
+def _listed(numbers: Iterable[str]) -> str:
+    return ", ".join(numbers) or "none"
 
 
 def main() -> int:
+    statuses = statuses_in(SPECIFICATION)
     results = {database: outcomes_in(path) for database, path in RESULTS.items()}
-    marked = {number for outcomes in results.values() for number in outcomes}
-    written = numbers_in(SPECIFICATION)
-    unknown = sorted(marked - set(written))
-    print("\n".join([*table([*written, *unknown], results), "", *summary(written, results)]))
-    if unknown:
-        print(f"marked in tests, not in {SPECIFICATION.relative_to(ROOT)}: {', '.join(unknown)}")
+    print("\n".join([*table(statuses, results), "", *summary(statuses, results)]))
     for database, path in RESULTS.items():
         if not path.exists():
             print(f"no run on {database} yet: make test")

@@ -82,8 +82,8 @@ UPDATE jobs_app_job
        lease_expires_at = {NOW} + make_interval(secs => coalesce((%(leases)s::jsonb ->> job_type)::float8, %(lease)s))
  WHERE ctid = ANY (ARRAY (
        SELECT picked.ctid
-         FROM unnest(%(queues)s::text[], %(priorities)s::smallint[], %(start_ats)s::timestamptz[], %(start_ids)s::uuid[])
-              AS lane (queue, priority, start_at, start_id)
+         FROM unnest(%(queues)s::text[], %(priorities)s::smallint[],
+                     %(start_ats)s::timestamptz[], %(start_ids)s::uuid[]) AS lane (queue, priority, start_at, start_id)
         CROSS JOIN LATERAL (
               SELECT ctid FROM jobs_app_job
                WHERE state = 'queued' AND hold = '' AND queue = lane.queue AND priority = lane.priority
@@ -98,7 +98,8 @@ RETURNING {RETURNED}
 SQLITE = f"""
 UPDATE jobs_app_job
    SET state = 'running', worker_id = %(worker_id)s, token = %(token)s, attempts = attempts + 1,
-       started_at = %(now)s, first_started_at = coalesce(first_started_at, %(now)s), lease_expires_at = %(until)s
+       started_at = %(now)s, first_started_at = coalesce(first_started_at, %(now)s),
+       lease_expires_at = coalesce((SELECT value FROM json_each(%(untils)s) WHERE key = job_type), %(until)s)
  WHERE id IN (
        SELECT id FROM jobs_app_job
         WHERE state = 'queued' AND hold = '' AND queue = %(queue)s AND priority = %(priority)s AND run_at <= %(now)s
@@ -107,7 +108,6 @@ UPDATE jobs_app_job
         ORDER BY run_at, id LIMIT %(limit)s)
 RETURNING {RETURNED}
 """
-SQLITE_LEASE = "UPDATE jobs_app_job SET lease_expires_at = %(until)s WHERE token = %(token)s AND job_type = %(job_type)s"
 
 
 def claim(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> list[ClaimedJob]:
@@ -140,7 +140,7 @@ def _claim_postgres(connection: BaseDatabaseWrapper, asked: Claim, starts: Seque
     connection.ensure_connection()
     raw: psycopg.Connection[Any] = connection.connection
     parameters = claim_parameters(connection, asked, starts)
-    with raw.transaction(), psycopg.Cursor(raw) as cursor:
+    with connection.wrap_database_errors, raw.transaction(), psycopg.Cursor(raw) as cursor:
         cursor.execute(PIN_PLAN)
         cursor.execute(POSTGRES, parameters)
         return [ClaimedJob._make(row) for row in cursor.fetchall()]
@@ -153,6 +153,7 @@ def _claim_sqlite(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequenc
         common = {
             "now": now,
             "until": sqlite_after(now, asked.lease),
+            "untils": json.dumps({name: sqlite_after(now, lease) for name, lease in asked.leases.items()}),
             "worker_id": asked.worker_id,
             "token": asked.token.hex,
             "job_types": json.dumps(list(asked.job_types)),
@@ -164,9 +165,6 @@ def _claim_sqlite(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequenc
             claimed += [_from_sqlite(row) for row in cursor.fetchall()]
             if len(claimed) >= asked.limit:
                 break
-        for job_type in asked.leases.keys() & {job.job_type for job in claimed}:
-            until = sqlite_after(now, asked.leases[job_type])
-            cursor.execute(SQLITE_LEASE, {"until": until, "token": asked.token.hex, "job_type": job_type})
     return claimed
 
 
@@ -179,5 +177,5 @@ def _from_sqlite(row: Sequence[Any]) -> ClaimedJob:
         queued_at=read_sqlite_time(row[6]),
         started_at=read_sqlite_time(row[7]),
         parent=UUID(job.parent) if job.parent else None,  # type: ignore[arg-type]
-        slot_at=read_sqlite_time(row[17]),
+        slot_at=None if row[17] is None else read_sqlite_time(row[17]),
     )

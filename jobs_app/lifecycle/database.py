@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, DataError, IntegrityError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.models import jobs_database
 
 Result = TypeVar("Result")
+
+# SQLSTATE classes that blame the data (bad value, constraint, too large) and not the server or the network.
+DATA_AT_FAULT = ("22", "23", "54")
 
 BUSY_FOR_SECONDS = 60  # how long our own SQLite transactions wait for another writer before they give up
 
@@ -79,7 +82,7 @@ def database_now(connection: BaseDatabaseWrapper) -> datetime:
         return datetime.now(UTC)
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement_timestamp()")
-        return cursor.fetchone()[0]  # type: ignore[no-any-return]
+        return cursor.fetchone()[0]
 
 
 def sqlite_time(moment: datetime) -> str:
@@ -91,10 +94,8 @@ def sqlite_after(now: str, seconds: float) -> str:
     return str(datetime.fromisoformat(now) + timedelta(seconds=seconds))
 
 
-def read_sqlite_time(value: str | datetime | None) -> datetime | None:
+def read_sqlite_time(value: str | datetime) -> datetime:
     """The other way; a column comes back as a naive datetime, an expression as text."""
-    if value is None:
-        return None
     return (datetime.fromisoformat(value) if isinstance(value, str) else value).replace(tzinfo=UTC)
 
 
@@ -117,6 +118,16 @@ def write_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
         atomic.__exit__(None, None, None)
 
 
+@contextmanager
+def pinned_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """The same with the plan pinned: rows are looked up by index, in the order given."""
+    with write_transaction(connection):
+        if is_postgres(connection):
+            with connection.cursor() as cursor:
+                cursor.execute(PIN_PLAN)
+        yield
+
+
 def while_busy(connection: BaseDatabaseWrapper, act: Callable[[], Result]) -> Result:
     """Do `act`, again and again while another SQLite writer is in the way. Inside a host's transaction only once."""
     give_up = time.monotonic() + BUSY_FOR_SECONDS
@@ -130,6 +141,14 @@ def while_busy(connection: BaseDatabaseWrapper, act: Callable[[], Result]) -> Re
 
 def is_busy(error: BaseException) -> bool:
     return "database is locked" in str(error) or "database table is locked" in str(error)
+
+
+def is_data_at_fault(error: BaseException) -> bool:
+    """Would the same rows be refused again? Then the rows are wrong, not the moment."""
+    state = getattr(error.__cause__, "sqlstate", None)
+    if state is not None:
+        return state[:2] in DATA_AT_FAULT
+    return isinstance(error, DataError | IntegrityError | ValueError | TypeError | OverflowError)
 
 
 def _enter_immediate(connection: BaseDatabaseWrapper, atomic: transaction.Atomic) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from jobs_app.lifecycle.database import (
 from jobs_app.lifecycle.relation import relation
 
 ROWS_PER_STATEMENT = 2000
+BYTES_PER_STATEMENT = 16 * 1024 * 1024  # of payloads; PostgreSQL and SQLite both end at a GB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,14 @@ COLUMNS = {
 STORED = [name for name in COLUMNS if name not in ("run_at", "delay")]
 INSERT = f"""
 INSERT INTO jobs_app_job ({", ".join(STORED)}, state, queued_at, run_at)
-SELECT {", ".join(STORED)}, 'queued', {{now}}, {{latest}}(coalesce(run_at, delay), {{now}}) FROM ({{rows}}) AS new {{where}}
+SELECT {", ".join(STORED)}, 'queued', {{now}}, {{latest}}(coalesce(run_at, delay), {{now}})
+  FROM ({{rows}}) AS new {{where}}
+"""
+# In the same statement: delivered at commit, rolled back with it. A NOTIFY of its own costs a third more.
+TELLING = """
+WITH new AS ({insert}),
+told AS MATERIALIZED (SELECT count(pg_notify(%(channel)s, call)) FROM unnest(%(calls)s::text[]) AS call)
+SELECT new.* FROM new, told
 """
 
 
@@ -88,8 +96,8 @@ def enqueue(jobs: Sequence[NewJob]) -> list[Enqueued]:
     """Store the jobs, all or none of a statement's worth at a time, and say when each is due."""
     connection = jobs_connection()
     stored: list[Enqueued] = []
-    for start in range(0, len(jobs), ROWS_PER_STATEMENT):
-        stored += _insert(connection, jobs[start : start + ROWS_PER_STATEMENT])
+    for part in _statements(jobs):
+        stored += _insert(connection, part)
     return stored
 
 
@@ -118,6 +126,19 @@ def hash_of(job: NewJob) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
+def _statements(jobs: Sequence[NewJob]) -> Iterator[list[NewJob]]:
+    part: list[NewJob] = []
+    size = 0
+    for job in jobs:
+        size += len(job.payload)
+        if part and (len(part) == ROWS_PER_STATEMENT or size > BYTES_PER_STATEMENT):
+            yield part
+            part, size = [], len(job.payload)
+        part.append(job)
+    if part:
+        yield part
+
+
 def _insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> list[Enqueued]:
     rows, parameters = relation(connection, COLUMNS, [[getattr(job, name) for name in COLUMNS] for job in jobs])
     if not is_postgres(connection):
@@ -125,8 +146,7 @@ def _insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> list[Enq
     sql = INSERT.format(now=NOW, latest="greatest", rows=rows, where="") + " RETURNING id, queued_at, run_at"
     calls = {wakeup.message(job.queue, job.priority) for job in jobs if job.run_at is None and not job.delay}
     if calls := {call for call in calls if wakeup.worth_sending(call)}:
-        # In the same statement: delivered at commit, rolled back with it. A NOTIFY of its own costs a third more.
-        sql = f"WITH new AS ({sql}), told AS MATERIALIZED (SELECT count(pg_notify(%(channel)s, call)) FROM unnest(%(calls)s::text[]) AS call) SELECT new.* FROM new, told"
+        sql = TELLING.format(insert=sql)
         parameters |= {"channel": wakeup.CHANNEL, "calls": sorted(calls)}
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
@@ -144,7 +164,7 @@ def _insert_sqlite(
     now = parameters["now"]
     queued_at = read_sqlite_time(now)
     return [
-        Enqueued(job.id, queued_at, max(job.run_at or read_sqlite_time(sqlite_after(now, job.delay)), queued_at))  # type: ignore[arg-type,type-var]
+        Enqueued(job.id, queued_at, max(job.run_at or read_sqlite_time(sqlite_after(now, job.delay)), queued_at))
         for job in jobs
     ]
 
@@ -153,7 +173,7 @@ TAKE_KEY = """
 INSERT INTO jobs_app_idempotencykey AS taken (scope, key, run_id, body_hash, created_at, expires_at)
 SELECT scope, key, run_id, body_hash, created_at, expires_at FROM ({rows}) AS new WHERE true
 ON CONFLICT (scope, key) DO UPDATE
-   SET run_id = excluded.run_id, body_hash = excluded.body_hash,
+   SET run_id = excluded.run_id, body_hash = excluded.body_hash, answer = NULL,
        created_at = excluded.created_at, expires_at = excluded.expires_at
  WHERE taken.expires_at <= {now}
 RETURNING run_id

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from django.db import DatabaseError, DataError, IntegrityError
+from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import LeaseLost
-from jobs_app.lifecycle.database import PIN_PLAN, is_postgres, write_transaction
+from jobs_app.lifecycle.database import is_data_at_fault, is_postgres, pinned_transaction
 from jobs_app.lifecycle.moves import Ended, remove, requeue
 from jobs_app.lifecycle.relation import relation
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean
 
-# SQLSTATE classes that blame the data (bad value, constraint, too large) and not the server or the network.
-DATA_AT_FAULT = ("22", "23", "54")
+BYTES_PER_STATEMENT = 16 * 1024 * 1024  # of results; PostgreSQL and SQLite both end at a GB
 
 
 def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
@@ -26,6 +25,8 @@ def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]
     A batch that cannot be stored is halved until the row at fault is alone. That one is stored without what could not
     be, and with the reason instead: an outcome is always stored, and one bad row never costs the others.
     """
+    if len(ended) > 1 and sum(len(one.result or "") for one in ended) > BYTES_PER_STATEMENT:
+        return _finish_halves(connection, ended)
     try:
         return _store(connection, ended)
     except (DatabaseError, ValueError, TypeError, OverflowError) as error:
@@ -33,8 +34,7 @@ def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]
             raise
         if len(ended) == 1:
             return _store(connection, [without_details(ended[0], error)])
-    middle = len(ended) // 2
-    return finish(connection, ended[:middle]) | finish(connection, ended[middle:])
+    return _finish_halves(connection, ended)
 
 
 def finish_within(connection: BaseDatabaseWrapper, ended: Ended) -> None:
@@ -44,19 +44,19 @@ def finish_within(connection: BaseDatabaseWrapper, ended: Ended) -> None:
 
 
 def settled(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
-    """Of reports whose commit was cut off, the ones that were stored: their attempt row carries our token."""
-    rows, parameters = relation(connection, {"id": "uuid", "token": "uuid"}, [(one.id, one.token) for one in ended])
-    sql = f"SELECT given.id FROM jobs_app_jobattempt AS tried JOIN ({rows}) AS given ON tried.job_id = given.id AND tried.token = given.token"
+    """Of reports whose commit was cut off, the ones that were stored: their attempt row carries our token.
+
+    And our outcome: recovery writes a row with our token too, of an attempt that was lost.
+    """
+    if not ended:
+        return set()
+    columns = {"id": "uuid", "token": "uuid", "outcome": "text"}
+    rows, parameters = relation(connection, columns, [(one.id, one.token, one.outcome) for one in ended])
+    sql = f"""SELECT given.id FROM jobs_app_jobattempt AS tried JOIN ({rows}) AS given
+                  ON tried.job_id = given.id AND tried.token = given.token AND tried.outcome = given.outcome"""
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return {row[0] if isinstance(row[0], UUID) else UUID(row[0]) for row in cursor.fetchall()}
-
-
-def is_data_at_fault(error: BaseException) -> bool:
-    state = getattr(error.__cause__, "sqlstate", None)
-    if state is not None:
-        return state[:2] in DATA_AT_FAULT
-    return isinstance(error, DataError | IntegrityError | ValueError | TypeError | OverflowError)
 
 
 def without_details(ended: Ended, error: BaseException) -> Ended:
@@ -65,17 +65,39 @@ def without_details(ended: Ended, error: BaseException) -> Ended:
     return replace(
         ended,
         result=None if ended.result is None else dumps({"not_stored": reason}, limit=10_000),
+        error_class=clean(ended.error_class, 200),
         error=reason if ended.error else "",
         traceback="",
         log=f"log, traceback and result {reason}",
     )
 
 
+def _finish_halves(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
+    middle = len(ended) // 2
+    return finish(connection, ended[:middle]) | finish(connection, ended[middle:])
+
+
 def _store(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
-    waiting = [one for one in ended if one.state == "queued"]
-    final = [one for one in ended if one.state != "queued"]
-    with write_transaction(connection):
-        if is_postgres(connection):
-            with connection.cursor() as cursor:
-                cursor.execute(PIN_PLAN)
+    reports = _one_each(ended)
+    waiting = [one for one in reports if one.state == "queued"]
+    final = [one for one in reports if one.state != "queued"]
+    with pinned_transaction(connection):
+        if waiting and final:
+            _lock_in_order(connection, reports)
         return remove(connection, final) | requeue(connection, waiting)
+
+
+def _one_each(ended: Sequence[Ended]) -> list[Ended]:
+    """A handler that ends just as its worker gives it up is reported twice: an end counts more than a wait."""
+    chosen: dict[tuple[UUID, UUID | None], Ended] = {}
+    for one in sorted(ended, key=lambda one: one.state == "queued"):
+        chosen.setdefault((one.id, one.token), one)
+    return list(chosen.values())
+
+
+def _lock_in_order(connection: BaseDatabaseWrapper, ended: Iterable[Ended]) -> None:
+    """Everything that locks several jobs locks them by id. A batch in two statements would not: a deadlock."""
+    if is_postgres(connection):
+        ids = sorted(one.id for one in ended)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM jobs_app_job WHERE id = ANY (%s) ORDER BY id FOR UPDATE", [ids])

@@ -7,9 +7,11 @@ Claims that start where the last one stopped do not fall at all.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import NamedTuple
 from uuid import UUID
 
@@ -76,12 +78,17 @@ class Lane:
     queue: str
     priority: int
     seen: float  # when it last had a job, by the monotonic clock
-    mark: tuple[datetime, UUID] = BEGINNING
+    # Where the last claim stopped. Claims ahead take only some of the jobs and run far past the others, which an
+    # ordinary claim must still find: each kind has its own mark.
+    marks: dict[bool, tuple[datetime, UUID]] = field(default_factory=dict)
 
 
 @dataclass
 class Lanes:
-    """What one claimer knows: its lanes, where it stopped in each, and when it last looked further back."""
+    """What one claimer knows: its lanes, where it stopped in each, and when it last looked further back.
+
+    The listener teaches new lanes from its own thread.
+    """
 
     serves: Callable[[str], bool]  # does this worker serve the queue?
     clock: Callable[[], float]
@@ -89,15 +96,17 @@ class Lanes:
     turn: int = 0
     walked_at: float = float("-inf")
     walk_cost: float = 0.0
-    looked_back_at: float = float("-inf")
+    looked_back_at: dict[bool, float] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def learn(self, found: Iterable[tuple[str, int]]) -> None:
         now = self.clock()
-        for queue, priority in found:
-            if self.serves(queue):
-                self.known.setdefault((queue, priority), Lane(queue, priority, now)).seen = now
-        for name in [name for name, lane in self.known.items() if now - lane.seen > FORGET_AFTER_SECONDS]:
-            del self.known[name]
+        with self._lock:
+            for queue, priority in found:
+                if self.serves(queue):
+                    self.known.setdefault((queue, priority), Lane(queue, priority, now)).seen = now
+            for name in [name for name, lane in self.known.items() if now - lane.seen > FORGET_AFTER_SECONDS]:
+                del self.known[name]
 
     def may_walk(self) -> bool:
         """A walk from the beginning is cheap unless an old transaction is open; then it is rationed."""
@@ -110,33 +119,41 @@ class Lanes:
     def walked(self, seconds: float) -> None:
         self.walked_at, self.walk_cost = self.clock(), seconds
 
-    def starts(self, *, walk: bool) -> list[Start]:
+    def starts(self, *, walk: bool, ahead: bool = False) -> list[Start]:
         """Most urgent first; queues of one priority take turns at being first."""
-        back = self._look_back()
-        lanes = sorted(self.known.values(), key=lambda lane: lane.queue)
-        if lanes:
-            self.turn = (self.turn + 1) % len(lanes)
-            lanes = lanes[self.turn :] + lanes[: self.turn]
-        lanes.sort(key=lambda lane: -lane.priority)
-        return [Start(lane.queue, lane.priority, *self._start(lane, walk, back)) for lane in lanes]
+        back = self._look_back(ahead)
+        with self._lock:
+            lanes = sorted(self.known.values(), key=lambda lane: (-lane.priority, lane.queue))
+        self.turn += 1
+        starts: list[Start] = []
+        for priority, peers in groupby(lanes, key=lambda lane: lane.priority):
+            starts += [
+                Start(lane.queue, priority, *self._start(lane.marks.get(ahead), walk, back))
+                for lane in _rotated(list(peers), self.turn)
+            ]
+        return starts
 
-    def remember(self, queue: str, priority: int, run_at: datetime, job_id: UUID) -> None:
-        lane = self.known[queue, priority]
-        lane.mark = max(lane.mark, (run_at, job_id))
-        lane.seen = self.clock()
+    def remember(self, queue: str, priority: int, run_at: datetime, job_id: UUID, *, ahead: bool = False) -> None:
+        lane = self.known.get((queue, priority))
+        if lane is not None:  # else forgotten since the claim; it will be learnt anew
+            lane.marks[ahead] = max(lane.marks.get(ahead, BEGINNING), (run_at, job_id))
+            lane.seen = self.clock()
 
-    def _look_back(self) -> bool:
-        if self.clock() - self.looked_back_at < LOOK_BACK_EVERY_SECONDS:
+    def _look_back(self, ahead: bool) -> bool:
+        if self.clock() - self.looked_back_at.get(ahead, float("-inf")) < LOOK_BACK_EVERY_SECONDS:
             return False
-        self.looked_back_at = self.clock()
+        self.looked_back_at[ahead] = self.clock()
         return True
 
     @staticmethod
-    def _start(lane: Lane, walk: bool, back: bool) -> tuple[datetime, UUID]:
-        if walk or lane.mark == BEGINNING:
+    def _start(mark: tuple[datetime, UUID] | None, walk: bool, back: bool) -> tuple[datetime, UUID]:
+        if walk or mark is None:
             return BEGINNING
         if back:
-            return lane.mark[0] - LOOK_BACK, BEGINNING[1]
-        return lane.mark
+            return mark[0] - LOOK_BACK, BEGINNING[1]
+        return mark
 
 
+def _rotated(lanes: list[Lane], turn: int) -> list[Lane]:
+    first = turn % len(lanes)
+    return lanes[first:] + lanes[:first]

@@ -1,7 +1,7 @@
 """The two ways out of `running`, as statements: remove (to history) and requeue. Each writes the attempt beside it.
 
-Every caller guards with the token, so a worker that lost its lease moves nothing. On PostgreSQL a move is one statement;
-on SQLite it is three in one IMMEDIATE transaction.
+Every caller guards with the token, so a worker that lost its lease moves nothing. On PostgreSQL a move is one
+statement; on SQLite it is three in one IMMEDIATE transaction.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.lifecycle.database import NOW, is_postgres
 from jobs_app.lifecycle.relation import relation
 from jobs_app.models import Job, JobRun
+
+LONGEST_DELAY_SECONDS = 100 * 366 * 86400.0  # later moments do not fit every database
 
 # Guards: which job a row of the relation may move.
 HELD = "job.token = ended.token"
@@ -62,17 +64,19 @@ COLUMNS = {
     "keep_token": "bool",
 }
 FROM_JOB = [
-    field.column
+    field.attname
     for field in JobRun._meta.concrete_fields
-    if field.column not in ("state", "started_at") and field.column in {f.column for f in Job._meta.concrete_fields}
+    if field.attname not in ("state", "started_at") and field.attname in {f.attname for f in Job._meta.concrete_fields}
 ]
 STARTED_AT = "coalesce({latest}(end_started_at, started_at), started_at)"
 RUN = f"""
 INSERT INTO jobs_app_jobrun ({", ".join(FROM_JOB)}, state, outcome, done_reason, started_at, finished_at, error, result)
-SELECT {", ".join(FROM_JOB)}, end_state, end_outcome, end_done_reason, {STARTED_AT}, end_finished_at, end_error, end_result
+SELECT {", ".join(FROM_JOB)}, end_state, end_outcome, end_done_reason,
+       {STARTED_AT}, end_finished_at, end_error, end_result
   FROM {{gone}} WHERE true ON CONFLICT (id) DO NOTHING
 """
-# A late report of a recovered attempt replaces its "lost": the attempt has one row, with how it really ended.
+# A late report of a recovered attempt replaces its "lost": the attempt has one row, with how it really ended. No other
+# is replaced: the history of an older run that had the same id is not rewritten.
 ATTEMPT = f"""
 INSERT INTO jobs_app_jobattempt (job_id, number, token, worker_id, started_at, finished_at, outcome, success,
                                  error_class, message, traceback, log_excerpt)
@@ -83,6 +87,7 @@ SELECT id, attempts, end_token, worker_id, {STARTED_AT}, end_finished_at, end_ou
    SET finished_at = excluded.finished_at, outcome = excluded.outcome, success = excluded.success,
        error_class = excluded.error_class, message = excluded.message, traceback = excluded.traceback,
        log_excerpt = excluded.log_excerpt
+ WHERE jobs_app_jobattempt.token = excluded.token
 """
 REQUEUE_SET = """
    SET state = 'queued', run_at = ended.due_at, lease_expires_at = NULL, free_attempts = job.free_attempts + ended.free,
@@ -102,7 +107,8 @@ SELECT id FROM gone
 # The attempt is read before the update, because the update takes the token away.
 POSTGRES_REQUEUE = f"""
 WITH ended AS ({{rows}}),
-found AS MATERIALIZED (SELECT {SEEN} FROM ended JOIN jobs_app_job AS job ON job.id = ended.id AND {{guard}} FOR NO KEY UPDATE OF job),
+found AS MATERIALIZED (
+  SELECT {SEEN} FROM ended JOIN jobs_app_job AS job ON job.id = ended.id AND {{guard}} FOR NO KEY UPDATE OF job),
 moved AS (UPDATE jobs_app_job AS job {REQUEUE_SET} FROM found AS ended WHERE job.id = ended.id RETURNING job.id),
 tried AS ({ATTEMPT.format(gone="found", latest="greatest")})
 SELECT id FROM moved
@@ -147,7 +153,7 @@ def _row(ended: Ended) -> tuple[Any, ...]:
         ended.done_reason,
         None if ended.started_ago is None else -ended.started_ago,
         -ended.finished_ago,
-        ended.delay,
+        min(ended.delay, LONGEST_DELAY_SECONDS),
         int(ended.free),
         ended.error_class,
         ended.error,

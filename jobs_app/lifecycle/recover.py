@@ -1,7 +1,7 @@
 """running -> queued or failed, when the lease expired; queued -> failed, when it came too late to start.
 
-Needs no leader: every worker and scheduler does it. It reads O(running) rows through the index on leases. What it read
-may be old when it writes, so the write checks token, state and lease again.
+Needs no leader: every worker and scheduler does it. It reads O(running) rows through the index on leases, passes rows
+that another session is just writing, and never waits for one. The write checks token, state and lease again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
-from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, write_transaction
+from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, pinned_transaction
 from jobs_app.lifecycle.moves import EXPIRED_LEASE, NOT_STARTED, Ended, remove, requeue
 from jobs_app.registry import registry
 from jobs_app.retry import Backoff
@@ -32,24 +32,33 @@ class Recovered(NamedTuple):
         return len(self.requeued) + len(self.failed) + len(self.expired)
 
 
-# `lost` counts the attempts of this job that were lost before.
+# The last column counts the attempts of this job that were lost before.
 EXPIRED = """
 SELECT id, token, job_type, worker_id, attempts - free_attempts, max_attempts,
-       (SELECT count(*) FROM jobs_app_jobattempt AS tried WHERE tried.job_id = job.id AND tried.outcome = 'lost') AS lost
-  FROM jobs_app_job AS job WHERE state = 'running' AND lease_expires_at < {now} ORDER BY lease_expires_at LIMIT %(limit)s
+       (SELECT count(*) FROM jobs_app_jobattempt AS tried WHERE tried.job_id = job.id AND tried.outcome = 'lost')
+  FROM jobs_app_job AS job WHERE state = 'running' AND lease_expires_at < {now}
+ ORDER BY lease_expires_at LIMIT %(limit)s
 """
 TOO_LATE = """
-SELECT id FROM jobs_app_job WHERE state = 'queued' AND expires_at <= {now} ORDER BY expires_at LIMIT %(limit)s
+SELECT id FROM jobs_app_job AS job WHERE state = 'queued' AND expires_at <= {now} ORDER BY expires_at LIMIT %(limit)s
 """
+PASSING_LOCKED = " FOR NO KEY UPDATE OF job SKIP LOCKED"
 
 
 def recover(connection: BaseDatabaseWrapper, *, random: Callable[[], float] = uniform) -> Recovered:
     """Give back or end every job whose worker went silent, and end what expired before it could start."""
-    lost = [_verdict(row, random) for row in _select(connection, EXPIRED)]
-    late = [_expired(_uuid(row[0])) for row in _select(connection, TOO_LATE)]
-    if not lost and not late:
-        return Recovered(set(), set(), set())
-    with write_transaction(connection):
+    recovered = Recovered(set(), set(), set())
+    while True:
+        batch = _recover_batch(connection, random)
+        recovered = Recovered(*(known | more for known, more in zip(recovered, batch, strict=True)))
+        if batch.total < ROWS_PER_STATEMENT:
+            return recovered
+
+
+def _recover_batch(connection: BaseDatabaseWrapper, random: Callable[[], float]) -> Recovered:
+    with pinned_transaction(connection):
+        lost = [_verdict(row, random) for row in _select(connection, EXPIRED)]
+        late = [_expired(_uuid(row[0])) for row in _select(connection, TOO_LATE)]
         return Recovered(
             requeued=requeue(connection, [one for one in lost if one.state == "queued"], EXPIRED_LEASE),
             failed=remove(connection, [one for one in lost if one.state != "queued"], EXPIRED_LEASE),
@@ -88,9 +97,9 @@ def _backoff(job_type: str) -> Backoff:
 
 
 def _select(connection: BaseDatabaseWrapper, sql: str) -> list[tuple[Any, ...]]:
-    now = NOW if is_postgres(connection) else "%(now)s"
+    sql = sql.format(now=NOW) + PASSING_LOCKED if is_postgres(connection) else sql.format(now="%(now)s")
     with connection.cursor() as cursor:
-        cursor.execute(sql.format(now=now), {"now": now_parameter(connection), "limit": ROWS_PER_STATEMENT})
+        cursor.execute(sql, {"now": now_parameter(connection), "limit": ROWS_PER_STATEMENT})
         return cursor.fetchall()
 
 

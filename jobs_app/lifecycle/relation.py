@@ -30,7 +30,7 @@ POSTGRES_TYPES = {
 def relation(
     connection: BaseDatabaseWrapper, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
 ) -> tuple[str, dict[str, Any]]:
-    """A SELECT that yields `rows` under the names of `columns` (name: type), and its parameters with `now` among them."""
+    """A SELECT that yields `rows` under the names of `columns` (name: type), and its parameters, `now` among them."""
     build = _postgres if is_postgres(connection) else _sqlite
     return build(columns, rows, now_parameter(connection))
 
@@ -57,7 +57,8 @@ def _sqlite(columns: Mapping[str, str], rows: Sequence[Sequence[Any]], now: str)
     kinds = list(columns.values())
     data = [[_sqlite_value(kind, value, now) for kind, value in zip(kinds, row, strict=True)] for row in rows]
     chosen = ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(columns))
-    return f"SELECT {chosen} FROM json_each(%(given)s)", {"given": json.dumps(data), "now": now}
+    # Not as ASCII: half of a surrogate pair must be refused here, since SQLite would store it and nobody could read it.
+    return f"SELECT {chosen} FROM json_each(%(given)s)", {"given": json.dumps(data, ensure_ascii=False), "now": now}
 
 
 def _sqlite_value(kind: str, value: Any, now: str) -> Any:

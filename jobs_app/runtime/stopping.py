@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Callable
 from types import FrameType
 
+LOOK_SECONDS = 0.1
 IGNORE_SECONDS = 2.0  # supervisors and terminals often send a signal twice; a later one means it
+
+
+class Asked:
+    """An event that a signal handler may set. `threading.Event` may not: its lock is not reentrant, so that a signal
+    which comes just as the main thread begins to wait would stop the process for good."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, at most so long; True if it is set."""
+        give_up = time.monotonic() + seconds
+        while not self._set and (left := give_up - time.monotonic()) > 0:
+            time.sleep(min(left, LOOK_SECONDS))  # in small steps: a signal just before a long one would not end it
+        return self._set
 
 
 class StopSignals:
@@ -18,7 +39,7 @@ class StopSignals:
         self._clock = clock
         self._first: float | None = None
         self.forced = False
-        self.received = threading.Event()
+        self.received = Asked()
 
     def install(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -6,11 +6,12 @@ import logging
 import time
 from collections.abc import Callable
 
-from jobs_app.lifecycle.heartbeat import extend, save_progress
+from jobs_app.lifecycle.heartbeat import extend
 from jobs_app.lifecycle.presence import Presence, announce, beat, leave
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.worker.flight import Flight, Hangar
+from jobs_app.worker.progress import save_words
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -25,27 +26,34 @@ class Beat(Loop):
         super().__init__("heartbeat")
         self._hangar = hangar
         self._who = who
-        self._lease = lease
+        self._every = lease / BEATS_PER_LEASE
         self._is_draining = is_draining
         self._tick = tick
         self._due = 0.0
+        self._has_left = False
+
+    def is_done(self) -> bool:
+        return self._has_left
 
     def run_once(self) -> None:
+        if self.stopping:
+            self._leave()
+            return
         self._tick()
-        save_progress(self.connection, self._hangar.unsaved_progress())
         if time.monotonic() >= self._due:
+            began = time.monotonic()
             self._beat()
+            self._due = began + self._every  # only now: a beat that failed is due at once
+        save_words(self.connection, self._hangar.open())
         self.pause(min(TICK_SECONDS, max(0.01, self._due - time.monotonic())))
 
-    def leave(self) -> None:
-        """Called when everything else has stopped: a draining worker beats until its last job is released."""
+    def _leave(self) -> None:
+        """The last thing a worker does: while it drains it beats until its last job is released."""
         leave(self.connection, self._who.id)
+        self._has_left = True
 
     def _beat(self) -> None:
-        flights = {flight.job.id: flight for flight in self._hangar.open()}
-        shortest = min([self._lease, *(flight.lease for flight in flights.values())])
-        self._due = time.monotonic() + shortest / BEATS_PER_LEASE
-        self._learn(flights)
+        self._learn({flight.job.id: flight for flight in self._hangar.open()})
         draining = self._is_draining()
         busy = len(self._hangar.running())
         if not beat(self.connection, self._who.id, busy=busy, draining=draining, rss_bytes=rss_bytes()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import uniform
@@ -41,6 +42,7 @@ class Claimer(Loop):
         poll: float,
         recover_every: float,
         pace: Pace,
+        types: Callable[[], list[str]],
         room: Callable[[], Room],
         launch: Callable[[list[ClaimedJob]], None],
     ) -> None:
@@ -50,41 +52,42 @@ class Claimer(Loop):
         self._poll = poll
         self._recover_every = recover_every
         self._pace = pace
+        self._types = types
         self._room = room
         self._launch = launch
         self._lanes = Lanes(serving, time.monotonic)
+        self._heard: deque[tuple[str, int]] = deque()
         self._lanes_due = 0.0
         self._recover_due = 0.0
         self._any_due = 0.0
         self._follow_up = False
         self.starved = False  # waits for a free thread, not for work
-        self.idle = False  # the last look from the beginning found nothing due
+        self.empty_at = float("-inf")  # when the last look at everything began that found nothing due
 
     def told(self, lane: tuple[str, int] | None) -> None:
-        """Somebody enqueued into this lane, says the listener."""
+        """Somebody enqueued into this lane, says the listener, from its own thread."""
         if lane is not None:
-            self._lanes.learn([lane])
+            self._heard.append(lane)
         self._follow_up = True
         self.wake.set()
 
     def run_once(self) -> None:
         self._maintain()
+        self.starved = True  # before the count: whoever frees a thread after it wakes us
         room = self._room()
-        self.starved = room.now <= 0 and room.ahead <= 0
-        if self.starved:
-            self.pause(self._poll)
-            return
+        self.starved = room.now <= 0
         if not self._claim(room):
             self._rest()
 
     def _rest(self) -> None:
         # A burst sends one NOTIFY in 5 ms, so the one that woke us may have been before the last commit.
         follow_up, self._follow_up = self._follow_up, False
-        self.pause(QUIET_SECONDS if follow_up else self._poll)
+        # The poll may be a minute; a silent worker's jobs do not wait so long.
+        self.pause(min(QUIET_SECONDS if follow_up else self._poll, max(0.0, self._recover_due - time.monotonic())))
 
     def _claim(self, room: Room) -> bool:
         """True if there may be more."""
-        types = sorted(job_type.name for job_type in registry if job_type.is_enabled)
+        types = self._types()
         short = self._pace.short_types(types) if room.ahead > 0 else []
         if short and (room.now <= 0 or time.monotonic() < self._any_due):
             if self._take(short, room.now + room.ahead, plain_only=True):
@@ -101,8 +104,10 @@ class Claimer(Loop):
         """Claim and launch; True if the batch came back full. A short one is looked for from the beginning too."""
         taken = self._claim_from(types, limit, plain_only, walk=self._lanes.should_walk())
         if taken < limit and self._lanes.may_walk():
+            began = time.monotonic()
             more = self._claim_from(types, limit - taken, plain_only, walk=True)
-            self.idle = not taken and not more
+            if not taken and not more and not plain_only:
+                self.empty_at = began
             taken += more
         return taken >= limit
 
@@ -117,21 +122,25 @@ class Claimer(Loop):
             unkeyed_retryable_only=plain_only,
         )
         began = time.monotonic()
-        jobs = claim(self.connection, asked, self._lanes.starts(walk=walk))
+        jobs = claim(self.connection, asked, self._lanes.starts(walk=walk, ahead=plain_only))
         if walk:
             self._lanes.walked(time.monotonic() - began)
-        for job in jobs:
-            self._lanes.remember(job.queue, job.priority, job.run_at, job.id)
         if jobs:
             self._launch(jobs)
+        for job in jobs:
+            self._lanes.remember(job.queue, job.priority, job.run_at, job.id, ahead=plain_only)
         return len(jobs)
 
     def _maintain(self) -> None:
         now = time.monotonic()
-        if now >= self._lanes_due:
-            self._lanes.learn(find_lanes(self.connection))
-            cost = time.monotonic() - now
-            self._lanes_due = now + max(min(LANES_EVERY_SECONDS, self._poll), cost / LANES_SHARE)
         if now >= self._recover_due:
-            self._recover_due = now + self._recover_every * uniform(0.75, 1.25)  # noqa: S311: spreads, guards nothing
             recover_silent(self.connection)
+            self._recover_due = now + self._recover_every * uniform(0.75, 1)
+            self._lanes_due = 0.0  # what it gave back may lie in a lane that nobody knows
+        if now >= self._lanes_due:
+            began = time.monotonic()
+            self._lanes.learn(find_lanes(self.connection))
+            cost = time.monotonic() - began
+            self._lanes_due = began + max(min(LANES_EVERY_SECONDS, self._poll), cost / LANES_SHARE)
+        while self._heard:
+            self._lanes.learn([self._heard.popleft()])

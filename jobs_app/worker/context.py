@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import deque
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,9 @@ from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.heartbeat import Progress
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean, clean_block
+
+MAX_CURSOR_BYTES = 10_000
+MAX_COUNT = 2**63 - 1  # what the column holds
 
 _UNSET = object()
 
@@ -28,7 +32,7 @@ class JobContext:
         "_meta",
         "_progress",
         "_result",
-        "_unsaved",
+        "_saved",
         "cancelled",
         "lease_lost",
         "worker",
@@ -38,11 +42,11 @@ class JobContext:
     def __init__(self, job: ClaimedJob, *, worker: str, worker_id: str) -> None:
         self._job = job
         self._lock: threading.Lock | None = None
-        self._log: list[str] | None = None
+        self._log: deque[str] | None = None
         self._log_size = 0
         self._meta: dict[str, Any] | None = None
         self._progress: Progress | None = None
-        self._unsaved = False
+        self._saved: Progress | None = None
         self._result: Any = _UNSET
         self.worker = worker  # short, as in logs
         self.worker_id = worker_id
@@ -111,36 +115,35 @@ class JobContext:
         results: int | None = None,
     ) -> None:
         """Say how far the job is. What is left out stays as it was. Written at most once a second, and at the end."""
+        given: dict[str, Any] = {
+            "progress_count": None if count is None else _count(count),
+            "target_count": None if total is None else _count(total),
+            "result_count": None if results is None else _count(results),
+            "cursor": None if cursor is None else _cursor(cursor),
+            "message": None if message is None else clean(message, 500),
+        }
         with self._guard():
-            last = self._progress or self._stored_progress()
-            self._progress = last._replace(
-                progress_count=last.progress_count if count is None else int(count),
-                target_count=last.target_count if total is None else int(total),
-                result_count=last.result_count if results is None else int(results),
-                cursor=last.cursor if cursor is None else clean_block(cursor, 10_000),
-                message=last.message if message is None else clean(message, 500),
-            )
-            self._unsaved = True
+            self._progress = self._latest()._replace(**{name: new for name, new in given.items() if new is not None})
 
     def log(self, text: object) -> None:
         """Keep a line with this attempt. The oldest lines go when there is more than the setting allows."""
         line = str(text)
         with self._guard():
             if self._log is None:
-                self._log = []
+                self._log = deque()
             self._log.append(line)
             self._log_size += len(line) + 1
             limit = get_settings().max_log_bytes
             while self._log_size > 2 * limit and len(self._log) > 1:
-                self._log_size -= len(self._log.pop(0)) + 1
+                self._log_size -= len(self._log.popleft()) + 1
 
     def save_meta(self, **values: Any) -> None:
         """Keep facts with the run, beside its payload: a cost, a model's name, a link. Written as progress is."""
-        self.meta.update(values)
-        text = dumps(self.meta, limit=get_settings().max_payload_bytes, what="meta")
         with self._guard():
-            self._progress = (self._progress or self._stored_progress())._replace(meta=text)
-            self._unsaved = True
+            merged = {**self.meta, **values}
+            text = dumps(merged, limit=get_settings().max_payload_bytes, what="meta")
+            self._progress = self._latest()._replace(meta=text)
+            self._meta = merged
 
     def set_result(self, value: Any) -> None:
         """The result to store, in place of what the handler returns."""
@@ -155,17 +158,18 @@ class JobContext:
         with self._guard():
             return clean_block("\n".join(self._log), get_settings().max_log_bytes)
 
-    def take_progress(self) -> Progress | None:
-        """What was reported and is not written yet."""
-        if not self._unsaved:
-            return None
-        with self._guard():
-            self._unsaved = False
-            return self._progress
+    def unsaved(self) -> Progress | None:
+        """The newest word, if it is not written yet."""
+        return self._progress if self._progress is not self._saved else None
 
-    def _stored_progress(self) -> Progress:
+    def saved(self, words: Progress) -> None:
+        self._saved = words
+
+    def _latest(self) -> Progress:
         job = self._job
-        return Progress(job.id, job.token, job.cursor, job.progress_count, job.result_count, job.target_count, "")
+        return self._progress or Progress(
+            job.id, job.token, job.cursor, job.progress_count, job.result_count, job.target_count, message=""
+        )
 
     def _guard(self) -> threading.Lock:
         if self._lock is None:
@@ -175,3 +179,19 @@ class JobContext:
 
 
 _making_lock = threading.Lock()  # most jobs report nothing and never need a lock of their own
+
+
+def _count(value: int) -> int:
+    """Refused here and not by the database, where one such number would cost the words of every other job."""
+    number = int(value)
+    if abs(number) > MAX_COUNT:
+        raise ValueError(f"progress counts in whole numbers up to {MAX_COUNT}, not {number}")
+    return number
+
+
+def _cursor(value: object) -> str:
+    """Never cut nor cleaned: a changed cursor is a wrong one."""
+    text = str(value)
+    if "\0" in text or len(text.encode()) > MAX_CURSOR_BYTES:
+        raise ValueError(f"a cursor is text without NUL, {MAX_CURSOR_BYTES} bytes at most; keep more in a row of yours")
+    return text

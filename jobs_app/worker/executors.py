@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import SyncToAsync
 from django.db import close_old_connections, connections, reset_queries
 
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.runner import run, run_async
+from jobs_app.worker.tidying import tidy
 
-STALE_CONNECTION_SECONDS = 1.0  # an async handler's ORM thread is looked after at most this often
+TIDY_SECONDS = 1.0  # the thread that async handlers share for their queries is looked after this often
+BLOCKED_SECONDS = 0.5  # an event loop that does not answer for so long gets no more work
+
+Done = Callable[[Flight, Report | None], None]
 
 
 class Chunk:
-    """Short jobs that one thread takes together: a hand-over costs more than the job. What waits too long is taken back."""
+    """Short jobs that one thread takes together: a hand-over costs more than the job. What waits long is taken back."""
 
     __slots__ = ("flights", "touched")
 
@@ -31,19 +36,22 @@ class Chunk:
 class Threads:
     """At most `size` threads, started when they are needed."""
 
-    def __init__(self, size: int, done: Callable[[Flight, Report | None], None]) -> None:
+    def __init__(self, size: int, done: Done) -> None:
         self.size = size
         self._done = done
         self._queue: SimpleQueue[Chunk | None] = SimpleQueue()
         self._chunks: set[Chunk] = set()
         self._threads: list[threading.Thread] = []
+        self._growing = threading.Lock()
+        self._pid = os.getpid()
 
     def submit(self, chunk: Chunk) -> None:
         self._chunks.add(chunk)
-        if len(self._threads) < min(self.size, len(self._chunks)):
-            thread = threading.Thread(target=self._work, name=f"jobs-{len(self._threads)}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        with self._growing:  # both the claimer and the heartbeat come here
+            if len(self._threads) < min(self.size, len(self._chunks)):
+                thread = threading.Thread(target=self._work, name=f"jobs-{len(self._threads)}", daemon=True)
+                thread.start()
+                self._threads.append(thread)
         self._queue.put(chunk)
 
     def take_back(self, idle_seconds: float) -> list[Flight]:
@@ -51,8 +59,8 @@ class Threads:
         before = time.monotonic() - idle_seconds
         taken: list[Flight] = []
         for chunk in list(self._chunks):
-            while chunk.touched <= before and chunk.flights:
-                taken.append(chunk.flights.pop())
+            while chunk.touched <= before and (flight := _first(chunk.flights)):
+                taken.append(flight)
         return taken
 
     def stop(self) -> None:
@@ -63,41 +71,50 @@ class Threads:
         try:
             while (chunk := self._queue.get()) is not None:
                 while flight := self._next(chunk):
-                    close_old_connections()
-                    report = run(flight)
-                    reset_queries()
-                    close_old_connections()
-                    self._done(flight, report)
+                    self._run(flight)
                 self._chunks.discard(chunk)
         finally:
             connections.close_all()
 
+    def _run(self, flight: Flight) -> None:
+        tidy()
+        report = run(flight)
+        if os.getpid() != self._pid:
+            os._exit(0)  # a copy of the worker that the handler forked and forgot to end
+        reset_queries()
+        tidy()
+        self._done(flight, report)
+
     @staticmethod
     def _next(chunk: Chunk) -> Flight | None:
-        try:
-            flight = chunk.flights.popleft()
-        except IndexError:
-            return None
         chunk.touched = time.monotonic()
-        return flight
+        return _first(chunk.flights)
 
 
 class EventLoop:
     """At most `size` async handlers at once, in one loop in a thread of its own."""
 
-    def __init__(self, size: int, done: Callable[[Flight, Report | None], None]) -> None:
+    def __init__(self, size: int, done: Done) -> None:
         self.size = size
         self._done = done
         self._waiting: deque[Flight] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._cleaned = 0.0
+        self._asked: float | None = None  # when the loop was first asked to look, and has not looked since
+        self._tidied = 0.0
+
+    @property
+    def is_blocked(self) -> bool:
+        """Some handler computes, or waits without `await`, and nobody else gets a turn."""
+        asked = self._asked
+        return asked is not None and time.monotonic() - asked > BLOCKED_SECONDS
 
     def submit(self, flight: Flight) -> None:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(target=self._loop.run_forever, name="jobs-async", daemon=True).start()
         self._waiting.append(flight)
+        self._asked = self._asked or time.monotonic()
         self._loop.call_soon_threadsafe(self._start_more)
 
     def take_back(self, idle_seconds: float) -> list[Flight]:
@@ -117,17 +134,32 @@ class EventLoop:
             self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _start_more(self) -> None:
-        while self._waiting and len(self._tasks) < self.size:
-            task = asyncio.ensure_future(self._run(self._waiting.popleft()))
+        self._asked = None
+        while len(self._tasks) < self.size and (flight := _first(self._waiting)):
+            task = asyncio.ensure_future(self._run(flight))
             self._tasks.add(task)
             task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._start_more()
+        if not self._tasks:
+            self._tidy()
 
     async def _run(self, flight: Flight) -> None:
-        if time.monotonic() - self._cleaned > STALE_CONNECTION_SECONDS:
-            self._cleaned = time.monotonic()
-            await sync_to_async(close_old_connections)()
+        if time.monotonic() - self._tidied > TIDY_SECONDS:
+            self._tidy()
         self._done(flight, await run_async(flight))
+
+    def _tidy(self) -> None:
+        """In the one thread where asgiref runs the queries of async code; in front of those of the next handler."""
+        self._tidied = time.monotonic()
+        SyncToAsync.single_thread_executor.submit(close_old_connections)
+
+
+def _first(flights: deque[Flight]) -> Flight | None:
+    """Several threads take from these, so asking first whether there is one would not help."""
+    try:
+        return flights.popleft()
+    except IndexError:
+        return None

@@ -6,16 +6,18 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from uuid import UUID
 
 from jobs_app.lifecycle.finish import finish, settled
-from jobs_app.lifecycle.heartbeat import save_progress
 from jobs_app.runtime.loops import Loop
 from jobs_app.signals import job_finished
 from jobs_app.worker.flight import Hangar, Report
+from jobs_app.worker.progress import save_words
 
 logger = logging.getLogger("jobs_app.worker")
 
 ROWS_PER_STATEMENT = 500
+BYTES_PER_STATEMENT = 8 * 1024 * 1024  # of results, logs and tracebacks; as jsonb they may be several times larger
 GATHER_SECONDS = 0.005  # a report waits this long for company
 IDLE_SECONDS = 5.0
 
@@ -55,7 +57,17 @@ class Finisher(Loop):
         if len(self._reports) < ROWS_PER_STATEMENT and not self.stopping and self._reports:
             time.sleep(GATHER_SECONDS)
         self.wake.clear()
-        while self._reports and len(self._batch) < ROWS_PER_STATEMENT:
+        self._fill_batch()
+
+    def _fill_batch(self) -> None:
+        ids: set[UUID] = set()
+        size = 0
+        while self._reports and len(ids) < ROWS_PER_STATEMENT and size < BYTES_PER_STATEMENT:
+            ended = self._reports[0].ended
+            if ended.id in ids:  # lost and claimed again by this very worker; accepted is known by the id alone
+                return
+            ids.add(ended.id)
+            size += len(ended.result or "") + len(ended.log) + len(ended.traceback)
             self._batch.append(self._reports.popleft())
 
     def _store(self, batch: list[Report]) -> None:
@@ -71,14 +83,13 @@ class Finisher(Loop):
         for report in batch:
             self._settle(report, accepted=report.ended.id in accepted)
 
-    def _send(self, reports: list[Report]) -> set[object]:
+    def _send(self, reports: list[Report]) -> set[UUID]:
         now = time.monotonic()
         for report in reports:
             report.ended.started_ago = None if report.started is None else now - report.started
             report.ended.finished_ago = now - report.finished
-        last_words = (report.flight.context.take_progress() for report in reports)
-        save_progress(self.connection, [words for words in last_words if words is not None])
-        return set(finish(self.connection, [report.ended for report in reports]))
+        save_words(self.connection, [report.flight for report in reports])
+        return finish(self.connection, [report.ended for report in reports])
 
     def _settle(self, report: Report, *, accepted: bool) -> None:
         flight, ended = report.flight, report.ended

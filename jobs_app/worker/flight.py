@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
 from jobs_app.lifecycle.claim import ClaimedJob
-from jobs_app.lifecycle.heartbeat import Held, Progress
+from jobs_app.lifecycle.heartbeat import Held
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.registry import JobType
 from jobs_app.worker.context import JobContext
+
+_ending = threading.Lock()
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +27,12 @@ class Flight:
     claimed: float  # monotonic
     started: float | None = None  # monotonic
     ended: bool = False
+
+    def end(self) -> bool:
+        """True for the first to say so: a handler that returns just as the grace ends is reported once, not twice."""
+        with _ending:
+            is_first, self.ended = not self.ended, True
+        return is_first
 
 
 class Report(NamedTuple):
@@ -60,10 +71,11 @@ class Hangar:
     def running(self) -> list[Flight]:
         return [flight for flight in self.open() if flight.started is not None]
 
-    def held(self) -> list[Held]:
-        """What the heartbeat must extend. Not what ended: its report lands within the lease, or another worker may have it."""
-        return [Held(flight.job.id, flight.job.token, flight.lease) for flight in self.open()]
+    def slow(self, seconds: float) -> int:
+        """How many run for longer than this."""
+        before = time.monotonic() - seconds
+        return sum(1 for flight in self.all() if not flight.ended and (flight.started or math.inf) < before)
 
-    def unsaved_progress(self) -> list[Progress]:
-        reports = (flight.context.take_progress() for flight in self.open())
-        return [report for report in reports if report is not None]
+    def held(self) -> list[Held]:
+        """What the heartbeat extends. Not what ended: its report lands within the lease, or another worker gets it."""
+        return [Held(flight.job.id, flight.job.token, flight.lease) for flight in self.open()]

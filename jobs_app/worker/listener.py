@@ -36,8 +36,9 @@ class Listener(Loop):
                 cursor.execute(f"LISTEN {CHANNEL}")
             self._raw = raw
             self._told(None)  # something may have been said while nobody listened
-        for notify in raw.notifies(timeout=HEAR_SECONDS, stop_after=1):
-            self._told(read_message(notify.payload))
+        with self.connection.wrap_database_errors:
+            for notify in raw.notifies(timeout=HEAR_SECONDS, stop_after=1):
+                self._told(read_message(notify.payload))
 
     def _look(self) -> None:
         with self.connection.cursor() as cursor:

@@ -10,26 +10,32 @@ from dataclasses import dataclass, field
 
 import jobs_app
 from jobs_app import logs
+from jobs_app.conf import get_settings
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.presence import Presence
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.memory import rss_bytes
-from jobs_app.worker import propagation
+from jobs_app.worker import propagation, tidying
 from jobs_app.worker.beat import Beat
 from jobs_app.worker.claimer import MOST_UNSTORED, Claimer, Room
 from jobs_app.worker.context import JobContext
-from jobs_app.worker.executors import Chunk, EventLoop, Threads
+from jobs_app.worker.crew import Crew
 from jobs_app.worker.finisher import Finisher
 from jobs_app.worker.flight import Flight, Hangar, Report
 from jobs_app.worker.listener import Listener
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.runner import interrupted
-from jobs_app.worker.serving import Serving
+from jobs_app.worker.serving import ServedTypes, Serving
 
 logger = logging.getLogger("jobs_app.worker")
 
 WAIT_FOR_THREAD_SECONDS = 1.0  # a claimed job that has not started by then goes to a free thread, or back
+SLOW_SECONDS = 0.1  # a handler that runs for so long gives no thread back soon
+STOP_CLAIMING_SECONDS = 5.0  # the claim that is under way is waited for, but not for ever
+FLUSH_SECONDS = 8.0  # and so are the last reports, if the database does not answer
+LOOK_SECONDS = 0.05
+STATE_AFTER = {"release": "queued", "fail": "failed"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +46,7 @@ class WorkerOptions:
     poll: float = 1.0
     lease: float = 30.0
     grace: float = 25.0
-    on_shutdown: str = "release"
+    on_shutdown: str | None = None  # None: as the preset of each job type says, else the setting
     recover_every: float = 4.0
     listen: bool = True
     max_jobs: int | None = None
@@ -63,9 +69,10 @@ class Worker:
         self.pace = Pace()
         self.stop_requested = threading.Event()
         self._claimed = 0
-        self._threads = Threads(options.concurrency, self._done)
-        self._event_loop = EventLoop(options.concurrency, self._done)
+        self._stored_at = float("-inf")
+        self._crew = Crew(options.concurrency, self.pace, self._done)
         self.finisher = Finisher(self.hangar, self._stored)
+        self.types = ServedTypes(self._crew.is_loop_blocked)
         self.claimer = Claimer(
             worker_id=self.identity.id,
             serving=Serving(options.queues, options.excluded),
@@ -73,13 +80,14 @@ class Worker:
             poll=options.poll,
             recover_every=options.recover_every,
             pace=self.pace,
+            types=self.types,
             room=self._room,
             launch=self._launch,
         )
         self.beat = Beat(
             self.hangar,
             self._presence(),
-            lease=options.lease,
+            lease=min([options.lease, *(job_type.lease for job_type in registry if job_type.lease)]),
             is_draining=self.stop_requested.is_set,
             tick=self._watch,
         )
@@ -88,25 +96,28 @@ class Worker:
     def start(self) -> None:
         logs.name_worker(self.identity.short)
         propagation.install()
-        for thread in self._loops():
-            thread.start()
+        tidying.install()
+        for loop in (self.beat, self.finisher, self.claimer, self.listener):
+            if loop is not None:
+                loop.start()
 
     def drain(self, is_forced: Callable[[], bool] = lambda: False) -> None:
         """Stop claiming, let handlers finish while the grace lasts, then release, fail or leave what still runs."""
+        give_up = time.monotonic() + self.options.grace
         self.stop_requested.set()
         self.claimer.stop()
-        self.claimer.join()
-        self._give_back(self._take_back(0.0))
-        give_up = time.monotonic() + self.options.grace
+        self.claimer.join(STOP_CLAIMING_SECONDS)
+        self._give_back(self._crew.take_back())
         while self.hangar.open() and time.monotonic() < give_up and not is_forced():
-            self._idle.wait(0.05)
+            self._idle.wait(LOOK_SECONDS)
             self._idle.clear()
-        self._interrupt(self.hangar.open())
+        self._interrupt(self.hangar.open(), forced=is_forced())
         self._stop_loops()
 
     def is_drained(self) -> bool:
-        """Nothing due, nothing in hand: the end of `--once`."""
-        return self.claimer.idle and not len(self.hangar) and not self.finisher.pending
+        """The end of `--once`: nothing in hand, and nothing due since the last report, which may have made some due."""
+        in_hand = len(self.hangar) or self.finisher.pending
+        return not in_hand and self.claimer.empty_at > self._stored_at
 
     def is_spent(self) -> bool:
         """Has done its share: `--max-jobs` or `--max-rss`."""
@@ -115,9 +126,6 @@ class Worker:
             return True
         return options.max_rss is not None and rss_bytes() > options.max_rss
 
-    def _loops(self) -> Iterable[threading.Thread]:
-        return [loop for loop in (self.beat, self.finisher, self.claimer, self.listener) if loop is not None]
-
     def _room(self) -> Room:
         unstored = self.finisher.pending
         in_hand = len(self.hangar) - unstored
@@ -125,36 +133,33 @@ class Worker:
         if unstored > MOST_UNSTORED:
             return Room(now=0, ahead=0)
         now = max(0, min(self.options.concurrency - in_hand, left))
+        return Room(now=now, ahead=self._ahead(in_hand + now, left - now))
+
+    def _ahead(self, taken: int, left: int) -> int:
         ahead = self.pace.ahead()
-        most = min(self.options.concurrency + ahead - in_hand - now, left - now)
+        most = min(self.options.concurrency + ahead - taken, left)
         # A claim of a few rows costs as much as one of hundreds, so the buffer is filled by halves.
-        return Room(now=now, ahead=most if most >= ahead // 2 else 0)
+        if most < ahead // 2 or self.hangar.slow(SLOW_SECONDS) >= self.options.concurrency:
+            return 0
+        return most
 
     def _left(self) -> int:
         return 10**9 if self.options.max_jobs is None else self.options.max_jobs - self._claimed
 
     def _launch(self, jobs: list[ClaimedJob]) -> None:
-        now = time.monotonic()
         self._claimed += len(jobs)
-        short: dict[str, list[Flight]] = {}
-        for job in jobs:
-            flight = self._board(job, now)
+        flights = [self._board(job) for job in jobs]
+        for flight in flights:
             self.hangar.add(flight)
-            if flight.job_type.is_async:
-                self._event_loop.submit(flight)
-            elif self.pace.is_short(job.job_type):
-                short.setdefault(job.job_type, []).append(flight)
-            else:
-                self._threads.submit(Chunk([flight]))
-        for job_type, flights in short.items():
-            size = min(self.pace.chunk(job_type), -(-len(flights) // self.options.concurrency))
-            for start in range(0, len(flights), size):
-                self._threads.submit(Chunk(flights[start : start + size]))
+        if self.stop_requested.is_set():  # it came while this claim was under way
+            self._give_back(flights)
+        else:
+            self._crew.launch(flights)
 
-    def _board(self, job: ClaimedJob, now: float) -> Flight:
+    def _board(self, job: ClaimedJob) -> Flight:
         job_type = registry.get(job.job_type)
         context = JobContext(job, worker=self.identity.short, worker_id=self.identity.id)
-        return Flight(job, job_type, context, job_type.lease or self.options.lease, now)
+        return Flight(job, job_type, context, job_type.lease or self.options.lease, time.monotonic())
 
     def _done(self, flight: Flight, report: Report | None) -> None:
         if report is None:
@@ -162,54 +167,66 @@ class Worker:
             self.finisher.counts["lost"] += 1
         else:
             self.finisher.put(report)
-        if self.claimer.starved:
-            self.claimer.wake.set()
+        self._wake_claimer()
 
     def _stored(self, report: Report) -> None:
         if report.started is not None:
             self.pace.note(report.flight.job.job_type, report.finished - report.started)
+        self._stored_at = time.monotonic()
         self._idle.set()
+        self._wake_claimer()
+
+    def _wake_claimer(self) -> None:
+        if self.claimer.starved or self.options.once:
+            self.claimer.wake.set()
 
     def _watch(self) -> None:
-        """Once a second: nothing claimed waits long behind something slow."""
-        waiting = self._take_back(WAIT_FOR_THREAD_SECONDS)
-        free = self.options.concurrency - len(self.hangar.running())
-        for flight in waiting[:free]:
-            self._threads.submit(Chunk([flight]))
-        self._give_back(waiting[free:] if free > 0 else waiting)
-
-    def _take_back(self, idle_seconds: float) -> list[Flight]:
-        return self._threads.take_back(idle_seconds) + self._event_loop.take_back(idle_seconds)
+        """Once a second."""
+        running = len(self.hangar.running())
+        self._give_back(self._crew.hurry(WAIT_FOR_THREAD_SECONDS, running=running))
 
     def _give_back(self, flights: Iterable[Flight]) -> None:
         """Not started here: due again at once, for any worker, unspent."""
         for flight in flights:
             self._report_interrupted(flight, state="queued", error="")
 
-    def _interrupt(self, flights: Sequence[Flight]) -> None:
+    def _interrupt(self, flights: Sequence[Flight], *, forced: bool) -> None:
         self.left_running = bool(flights)
-        if not flights or self.options.on_shutdown == "leave":
-            return
-        state = "failed" if self.options.on_shutdown == "fail" else "queued"
-        logger.warning("the grace is over: %s running jobs are %s", len(flights), state)
         for flight in flights:
-            text = f"Worker shutdown (job interrupted on {self.identity.id})"
-            self._report_interrupted(flight, state=state, error=text)
+            fate = "release" if forced else self._fate(flight)
+            logger.warning("job=%s still runs as the worker stops; what becomes of it: %s", flight.job.id, fate)
+            if fate != "leave":
+                text = f"Worker shutdown (job interrupted on {self.identity.id})"
+                self._report_interrupted(flight, state=STATE_AFTER[fate], error=text)
+
+    def _fate(self, flight: Flight) -> str:
+        preset = flight.job_type.preset
+        return self.options.on_shutdown or (preset.on_shutdown if preset else get_settings().on_shutdown)
 
     def _report_interrupted(self, flight: Flight, *, state: str, error: str) -> None:
-        flight.ended = True
-        ended = interrupted(flight, state=state, error=error)
-        self.finisher.put(Report(flight, ended, flight.started, time.monotonic()))
+        if flight.end():
+            ended = interrupted(flight, state=state, error=error)
+            self.finisher.put(Report(flight, ended, flight.started, time.monotonic()))
 
     def _stop_loops(self) -> None:
-        for loop in (self.finisher, self.listener, self.beat):
-            if loop is not None:
-                loop.stop()
-        self._threads.stop()
-        self._event_loop.stop()
-        self.finisher.join(timeout=30)
-        self.beat.join(timeout=5)
-        self.beat.leave()
+        """In this order: the reports first, and the heartbeat says good-bye last."""
+        self._flush()
+        self._crew.stop()
+        self.finisher.stop()
+        if self.listener is not None:
+            self.listener.stop()
+        self.finisher.join(LOOK_SECONDS)
+        self.beat.stop()
+        self.beat.join(STOP_CLAIMING_SECONDS)
+
+    def _flush(self) -> None:
+        give_up = time.monotonic() + FLUSH_SECONDS
+        while self._is_anything_unstored() and time.monotonic() < give_up:
+            self._idle.wait(LOOK_SECONDS)
+            self._idle.clear()
+
+    def _is_anything_unstored(self) -> bool:
+        return self.finisher.pending > 0 or any(flight.ended for flight in self.hangar.all())
 
     def _presence(self) -> Presence:
         return Presence(

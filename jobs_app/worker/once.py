@@ -7,23 +7,27 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db.models import Count
+
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.models import Job
+from jobs_app.registry import registry
 from jobs_app.signals import job_finished, job_started
 
 
 class OnceReport:
-    def __init__(self, write: Callable[[str], Any]) -> None:
+    def __init__(self, write: Callable[[str], Any], serves: Callable[[str], bool]) -> None:
         self._write = write
+        self._serves = serves
         self.counts: Counter[str] = Counter()
 
     def begin(self) -> None:
         job_started.connect(self._started, weak=False)
         job_finished.connect(self._finished, weak=False)
         self._write("🔄 Worker started - processing all pending jobs...")
-        due = Job.objects.filter(state="queued", hold="", run_at__lte=database_now(jobs_connection())).count()
+        due = self._due()
         self._write(f"📊 Found {due} pending jobs to process" if due else "📊 No pending jobs found")
 
     def end(self) -> None:
@@ -35,11 +39,18 @@ class OnceReport:
             f"Retry: {counts['queued']} | Failed: {counts['failed']}"
         )
 
+    def _due(self) -> int:
+        due = Job.objects.filter(state="queued", hold="", run_at__lte=database_now(jobs_connection()))
+        lanes = due.values_list("queue", "job_type").order_by().annotate(Count("pk"))
+        return sum(count for queue, job_type, count in lanes if self._serves(queue) and job_type in registry)
+
     def _started(self, *, job: ClaimedJob, **kwargs: Any) -> None:
         about = f"{job.job_type} {job.subject}".strip()
         self._write(f"📦 Processing job {job.id} for {about} (attempt {job.counted_attempts}/{job.max_attempts})")
 
     def _finished(self, *, job: ClaimedJob, ended: Ended, **kwargs: Any) -> None:
+        if ended.outcome == "interrupted" and ended.state == "queued":
+            return  # not processed: it goes back to wait, unspent
         self.counts[ended.state] += 1
         if ended.state == "succeeded":
             self._write(f"✅ Job {job.id} completed successfully")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from jobs_app.lifecycle.database import jobs_connection, prepare
 from jobs_app.registry import registry
@@ -15,21 +18,29 @@ from jobs_app.worker.loop import Worker, WorkerOptions
 logger = logging.getLogger("jobs_app.worker")
 
 LOOK_SECONDS = 0.1
+LAST_SECONDS = 5.0  # what threads that handlers left behind get, when everything else has ended
 
 
-def run_worker(options: WorkerOptions, *, beside: Sequence[Loop] = (), parent: int | None = None) -> int:
+def run_worker(
+    options: WorkerOptions,
+    signals: StopSignals,
+    *,
+    beside: Sequence[Loop] = (),
+    parent: int | None = None,
+    ready: Callable[[], object] = lambda: None,
+) -> int:
     """Work until told to stop, or spent, or (`once`) until nothing is due. The exit code.
 
     `beside` are loops that share the process; `parent` is the process without which this one must not live.
     """
-    signals = StopSignals()
-    signals.install()  # before anything else: a stop during start-up counts too
     prepare(jobs_connection())
     jobs_connection().close()  # each thread has a connection of its own; this one has none to do
     worker = Worker(options)
     _say_what_it_serves(worker)
-    for loop in (worker, *beside):
+    worker.start()
+    for loop in beside:
         loop.start()
+    ready()
     while not _is_over(worker, signals, parent):
         signals.received.wait(LOOK_SECONDS)
     for loop in beside:
@@ -38,9 +49,22 @@ def run_worker(options: WorkerOptions, *, beside: Sequence[Loop] = (), parent: i
     logger.info("worker stopped: %s", dict(worker.finisher.counts))
     code = 1 if signals.forced else 0
     if worker.left_running:
-        logging.shutdown()
-        os._exit(code)  # handlers that would not stop must not keep the process
+        _exit_now(code)  # handlers that would not stop must not keep the process
     return code
+
+
+def exit_soon(code: int) -> NoReturn:
+    """End this process, also if threads that handlers started never do."""
+    timer = threading.Timer(LAST_SECONDS, _exit_now, [code])
+    timer.daemon = True
+    timer.start()
+    sys.exit(code)
+
+
+def _exit_now(code: int) -> NoReturn:
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def _is_over(worker: Worker, signals: StopSignals, parent: int | None) -> bool:
@@ -63,5 +87,5 @@ def _say_what_it_serves(worker: Worker) -> None:
         options.concurrency,
     )
     for job_type in registry:
-        if job_type.is_enabled:
+        if worker.types.is_enabled(job_type):
             logger.info("Worker registered for: %s", job_type.name)

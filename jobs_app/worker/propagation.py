@@ -1,7 +1,8 @@
 """`current_job()` in threads that a handler starts.
 
-Tasks and asgiref inherit context variables; plain threads and thread pools do not before Python 3.14. In a worker process,
-and only for our one variable, they do: a thread carries the job that started it, a pool's call the job that submitted it.
+Tasks and asgiref inherit context variables; plain threads and thread pools do not before Python 3.14. In a worker
+process, and only for our one variable, they do: a thread carries the job that started it, a pool's call the job that
+submitted it.
 """
 
 from __future__ import annotations

@@ -6,17 +6,20 @@ import json
 import logging
 import time
 import traceback
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
 from django.db import transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
 from jobs_app.current import active
-from jobs_app.errors import Directive, LeaseLost, PayloadInvalid
+from jobs_app.errors import Directive, Fail, LeaseLost, PayloadInvalid
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.finish import finish_within
+from jobs_app.lifecycle.heartbeat import save_progress
 from jobs_app.lifecycle.moves import Ended
-from jobs_app.retry import decide
+from jobs_app.retry import LONGEST_DELAY, decide
 from jobs_app.signals import job_started
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean, clean_block
@@ -25,34 +28,25 @@ from jobs_app.worker.flight import Flight, Report
 logger = logging.getLogger("jobs_app.worker")
 
 MAX_TRACEBACK_BYTES = 32 * 1024
+NOT_RUN_YET = (CoroutineType, GeneratorType, AsyncGeneratorType)  # what a function gives back without running
 
 
 def run(flight: Flight) -> Report | None:
-    """Run a sync handler here and now. None: the lease was lost and its writes are rolled back, so there is no word."""
+    """Run a sync handler here and now. None: others have the say about this job by now. Raises nothing."""
     before = active.set(flight.context)
     try:
-        started = _start(flight)
-        if flight.job_type.atomic:
-            return _run_atomic(flight, started)
-        ended = succeeded(flight, flight.job_type.function(*_context(flight), **_arguments(flight)))
-    except LeaseLost:
-        flight.ended = True
-        logger.warning("job=%s lost its lease; what it wrote is rolled back", flight.job.id)
-        return None
-    except BaseException as error:  # noqa: BLE001: whatever a handler raises ends its attempt, never the worker
-        ended = failed(flight, error)
+        return (_run_atomic if flight.job_type.atomic else _run_plain)(flight)
     finally:
         active.reset(before)
-    return _report(flight, ended, started)
 
 
-async def run_async(flight: Flight) -> Report:
+async def run_async(flight: Flight) -> Report | None:
     """The same for an async handler, inside a task of its own."""
     active.set(flight.context)
     started = _start(flight)
     try:
         ended = succeeded(flight, await flight.job_type.function(*_context(flight), **_arguments(flight)))
-    except BaseException as error:
+    except BaseException as error:  # whatever a handler raises ends its attempt, never the worker
         ended = failed(flight, error)
     return _report(flight, ended, started)
 
@@ -88,10 +82,10 @@ def failed(flight: Flight, error: BaseException) -> Ended:
         state=decision.state,
         outcome=decision.outcome,
         done_reason=decision.done_reason,
-        delay=decision.delay or 0.0,
+        delay=min(decision.delay or 0.0, LONGEST_DELAY),  # a handler may ask for a moment that no calendar has
         free=decision.free,
         error_class=_class_path(error),
-        error=clean(str(error) or ("" if said_by_handler else type(error).__name__)),
+        error=clean(error) or ("" if said_by_handler else type(error).__name__),
         traceback="" if said_by_handler else _traceback(error),
         log=flight.context.log_text(),
     )
@@ -111,19 +105,41 @@ def interrupted(flight: Flight, *, state: str, error: str) -> Ended:
     )
 
 
-def _run_atomic(flight: Flight, started: float) -> Report:
+def _run_plain(flight: Flight) -> Report | None:
+    started = _start(flight)
+    try:
+        ended = succeeded(flight, _call(flight))
+    except BaseException as error:
+        ended = failed(flight, error)
+    return _report(flight, ended, started)
+
+
+def _run_atomic(flight: Flight) -> Report | None:
     """The handler's writes and the end of its job commit together, or not at all."""
+    started = _start(flight)
     connection = jobs_connection()
+    is_ours = False
     try:
         with transaction.atomic(using=connection.alias):
-            ended = succeeded(flight, flight.job_type.function(*_context(flight), **_arguments(flight)))
-            ended.started_ago = time.monotonic() - started
-            finish_within(connection, ended)
-    except LeaseLost:
-        raise
+            ended = succeeded(flight, _call(flight))
+            # Before the last statement, so that neither heartbeat nor shutdown takes the row's absence for a loss.
+            if not (is_ours := flight.end()):
+                raise LeaseLost(f"job {flight.job.id} was given up by this worker")
+            _finish_within(connection, flight, ended, started)
+    except LeaseLost as error:
+        logger.warning("job=%s lost its lease; what it wrote is rolled back (%s)", flight.job.id, error)
+        return None
     except BaseException as error:
-        return _report(flight, failed(flight, error), started)
-    return _report(flight, ended, started)._replace(stored=True)
+        ended = failed(flight, error)
+        return _report(flight, ended, started, is_ours=is_ours)
+    return Report(flight, ended, started, time.monotonic(), stored=True)
+
+
+def _finish_within(connection: BaseDatabaseWrapper, flight: Flight, ended: Ended, started: float) -> None:
+    if words := flight.context.unsaved():
+        save_progress(connection, [words])
+    ended.started_ago = time.monotonic() - started
+    finish_within(connection, ended)
 
 
 def _start(flight: Flight) -> float:
@@ -136,9 +152,19 @@ def _start(flight: Flight) -> float:
     return flight.started
 
 
-def _report(flight: Flight, ended: Ended, started: float) -> Report:
-    flight.ended = True
-    return Report(flight, ended, started, time.monotonic())
+def _report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = False) -> Report | None:
+    if is_ours or flight.end():
+        return Report(flight, ended, started, time.monotonic())
+    logger.warning("job=%s ended after this worker gave it up; its %s is not recorded", flight.job.id, ended.outcome)
+    return None
+
+
+def _call(flight: Flight) -> Any:
+    returned = flight.job_type.function(*_context(flight), **_arguments(flight))
+    if isinstance(returned, NOT_RUN_YET):
+        found = type(returned).__name__
+        raise Fail(f"{flight.job.job_type} gave back a {found} and did nothing; does a decorator hide an async def?")
+    return returned
 
 
 def _context(flight: Flight) -> tuple[Any, ...]:
@@ -151,6 +177,8 @@ def _arguments(flight: Flight) -> dict[str, Any]:
         payload = json.loads(flight.job.payload)
     except ValueError as error:
         raise PayloadInvalid(f"the stored payload is not JSON: {error}") from error
+    if not isinstance(payload, dict):
+        raise PayloadInvalid(f"the stored payload is a {type(payload).__name__} and not an object")
     return flight.job_type.schema.load(payload)
 
 
@@ -165,8 +193,11 @@ def _result(value: Any) -> str | None:
 
 def _class_path(error: BaseException) -> str:
     cls = type(error)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"[:200]
+    return clean(cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}", 200)
 
 
 def _traceback(error: BaseException) -> str:
-    return clean_block("".join(traceback.format_exception(error)), MAX_TRACEBACK_BYTES)
+    try:
+        return clean_block("".join(traceback.format_exception(error)), MAX_TRACEBACK_BYTES)
+    except Exception as problem:  # an error may be made in any way, and its outcome must be stored all the same
+        return clean_block(f"the traceback cannot be shown: {type(problem).__name__}", MAX_TRACEBACK_BYTES)

@@ -5,48 +5,52 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from scripts import spec
 
+STATUSES = {"S1.1": "built", "S1.2": "differs", "S1.3": "built", "S1.4": "open"}
 RESULTS = {
     "SQLite": {"S1.1": {"t::a": "passed"}, "S1.2": {"t::b": "skipped"}, "S1.3": {"t::c": "passed", "t::d": "failed"}},
-    "PostgreSQL": {"S1.1": {"t::a": "passed"}},
+    "PostgreSQL": {"S1.1": {"t::a": "passed"}, "S1.2": {"t::b": "passed"}, "S9.9": {"t::z": "passed"}},
 }
 
 
 def test_only_a_passing_test_shows_a_line_and_one_that_fails_takes_it_back() -> None:
-    shown = [number for number in ("S1.1", "S1.2", "S1.3", "S1.4") if spec.is_shown(RESULTS["SQLite"], number)]
-
-    assert shown == ["S1.1"]
+    assert [number for number in STATUSES if spec.is_shown(RESULTS["SQLite"], number)] == ["S1.1"]
 
 
 def test_the_table_tells_for_each_line_where_it_was_shown() -> None:
-    shown, unshown = spec.table(["S1.1", "S1.4"], RESULTS)
+    shown, _, mixed, unshown = spec.table(STATUSES, RESULTS)
 
-    assert shown.split() == ["S1.1", "SQLite", "PostgreSQL", "t::a"]
-    assert unshown.split() == ["S1.4", "-", "-", "no", "test"]
+    assert shown.split() == ["S1.1", "built", "SQLite", "PostgreSQL", "t::a"]
+    assert mixed.split() == ["S1.3", "built", "-", "-", "t::c", "and", "1", "more"]
+    assert unshown.split() == ["S1.4", "open", "-", "-", "no", "test"]
 
 
-def test_the_summary_names_what_is_missing_and_what_fails() -> None:
-    assert spec.summary(["S1.1", "S1.2", "S1.3"], RESULTS) == [
-        "1 of 3 shown on SQLite",
-        "1 of 3 shown on PostgreSQL",
-        "without a passing test: S1.2, S1.3",
+def test_the_summary_names_what_is_missing_what_fails_and_what_is_unknown() -> None:
+    assert spec.summary(STATUSES, RESULTS) == [
+        "2 built, 1 differs, 1 open; 4 lines in all",
+        "SQLite: 1 of 3 shown; not shown: S1.2, S1.3",
+        "PostgreSQL: 2 of 3 shown; not shown: S1.3",
         "with a failing test: S1.3",
+        "marked but not in the page: S9.9",
     ]
 
 
-def test_numbers_are_read_once_each_in_their_order(tmp_path: Path) -> None:
+def test_lines_are_the_rows_of_the_page_and_not_mentions_in_them(tmp_path: Path) -> None:
     page = tmp_path / "specification.md"
-    page.write_text("S2.R1 and S1.20, then A1.1, S2.R1 again; not XS1.1 nor S1.")
+    page.write_text(
+        "As S0.1 says:\n| number | status |\n|---|---|\n| S2.R1 | not ours | as S1.9 |\n| A1.1 | built | x |\n"
+    )
 
-    assert spec.numbers_in(page) == ["S2.R1", "S1.20", "A1.1"]
+    assert spec.statuses_in(page) == {"S2.R1": "not ours", "A1.1": "built"}
 
 
-@pytest.mark.parametrize("name", ["there.json", "missing.json"])
-def test_results_are_turned_from_tests_to_lines(tmp_path: Path, name: str) -> None:
-    (tmp_path / "there.json").write_text(json.dumps({"t::a": {"numbers": ["S1.1", "S1.2"], "outcome": "passed"}}))
+def test_results_are_turned_from_tests_to_lines(tmp_path: Path) -> None:
+    path = tmp_path / "sqlite.json"
+    path.write_text(json.dumps({"t::a": {"numbers": ["S1.1", "S1.2"], "outcome": "passed"}}))
 
-    expected = {"S1.1": {"t::a": "passed"}, "S1.2": {"t::a": "passed"}} if name == "there.json" else {}
-    assert spec.outcomes_in(tmp_path / name) == expected
+    assert spec.outcomes_in(path) == {"S1.1": {"t::a": "passed"}, "S1.2": {"t::a": "passed"}}
+
+
+def test_a_database_without_a_run_has_shown_nothing(tmp_path: Path) -> None:
+    assert spec.outcomes_in(tmp_path / "missing.json") == {}

@@ -11,10 +11,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs_app import logs
 from jobs_app.conf import ON_SHUTDOWN, get_settings
+from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.loop import Scheduler
 from jobs_app.worker.loop import WorkerOptions
 from jobs_app.worker.once import OnceReport
-from jobs_app.worker.process import run_worker
+from jobs_app.worker.process import exit_soon, run_worker
+from jobs_app.worker.serving import Serving
 from jobs_app.worker.supervisor import Supervisor
 
 MEGABYTE = 1024 * 1024
@@ -30,11 +32,16 @@ class Command(BaseCommand):
         add("--queues", type=names, default=(), help="queues or patterns to serve, as mail,sync.*; all if left out")
         add("--exclude", type=names, default=(), help="queues or patterns not to serve")
         add("--concurrency", type=positive, default=settings.worker_concurrency, help="jobs at once in a process")
-        add("--processes", type=positive, default=settings.worker_processes, help="processes, each with its own slots")
+        add("--processes", type=positive, help="processes, each with its own slots")
         add("--poll", type=seconds, default=settings.worker_poll_seconds, help="seconds between looks when idle")
         add("--lease", type=seconds, default=settings.lease_seconds, help="seconds until a silent worker loses a job")
-        add("--grace", type=float, default=settings.grace_seconds, help="seconds running jobs get when stopping")
-        add("--on-shutdown", choices=ON_SHUTDOWN, default=settings.on_shutdown, help="what becomes of them after that")
+        add(
+            "--grace",
+            type=seconds_or_none,
+            default=settings.grace_seconds,
+            help="seconds running jobs get when stopping",
+        )
+        add("--on-shutdown", choices=ON_SHUTDOWN, help="what becomes of them after that, whatever their preset says")
         add("--no-listen", action="store_true", help="poll only; for a pooler in transaction mode")
         add("--max-jobs", type=positive, help="stop (a supervisor starts anew) after so many jobs")
         add("--max-rss", type=positive, metavar="MB", help="stop after the job that takes the process above this")
@@ -44,22 +51,27 @@ class Command(BaseCommand):
         add("--name", default="", help="a name to show beside the worker's id")
 
     def handle(self, **options: Any) -> None:
-        if options["once"] and (options["processes"] > 1 or options["reload"]):
+        signals = StopSignals()
+        signals.install()  # before anything else: a stop during start-up counts too
+        if options["once"] and ((options["processes"] or 1) > 1 or options["reload"]):
             raise CommandError("--once works in one process; leave --processes and --reload out")
         level = LOG_LEVELS[options["verbosity"]]
         logs.configure(level)
-        code = self._run(options, worker_options(options), level)
-        if code:
+        code = self._run(options, worker_options(options), signals, level)
+        if self._called_from_command_line:  # type: ignore[attr-defined]
+            exit_soon(code)
+        elif code:
             sys.exit(code)
 
-    def _run(self, options: dict[str, Any], worker: WorkerOptions, level: int) -> int:
+    def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, level: int) -> int:
         beside = [Scheduler] if options["with_scheduler"] else []
-        if options["processes"] > 1 or options["reload"]:
-            return Supervisor(worker, options["processes"], level, options["reload"], beside).run()
-        report = OnceReport(self.stdout.write) if worker.once else None
+        processes = options["processes"] or (1 if worker.once else get_settings().worker_processes)
+        if processes > 1 or options["reload"]:
+            return Supervisor(worker, processes, signals, level, options["reload"], beside).run()
+        report = OnceReport(self.stdout.write, Serving(worker.queues, worker.excluded)) if worker.once else None
         if report:
             report.begin()
-        code = run_worker(worker, beside=[make() for make in beside])
+        code = run_worker(worker, signals, beside=[make() for make in beside])
         if report:
             report.end()
         return code
@@ -92,6 +104,10 @@ def positive(text: str) -> int:
     if (number := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, not {text}")
     return number
+
+
+def seconds_or_none(text: str) -> float:
+    return 0.0 if float(text) == 0 else seconds(text)
 
 
 def seconds(text: str) -> float:

@@ -1,0 +1,34 @@
+"""How words on the command line are read."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from datetime import datetime
+
+from jobs_app import values
+
+LOG_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG, 3: logging.DEBUG}  # by --verbosity
+
+
+def seconds(text: str) -> float:
+    """A number of seconds, or `30s`, `5m`, `1h`, `7d`."""
+    try:
+        return values.seconds(float(text) if text.replace(".", "", 1).isdigit() else text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from None
+
+
+def period(text: str) -> float:
+    """Seconds, more than none."""
+    if (found := seconds(text)) > 0:
+        return found
+    raise argparse.ArgumentTypeError("use a time above 0")
+
+
+def moment(text: str) -> datetime:
+    """An ISO date and time with its zone."""
+    try:
+        return values.moment(datetime.fromisoformat(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError("use a date, a time and a zone, as 2026-01-31T09:00:00Z") from None

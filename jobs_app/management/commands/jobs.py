@@ -1,0 +1,68 @@
+"""`manage.py jobs <verb>`: see and operate jobs from a terminal."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Protocol, cast
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, InterfaceError, OperationalError
+
+from jobs_app.errors import JobsError
+from jobs_app.management import verbs
+from jobs_app.management.output import Output
+
+DATABASE_UNAVAILABLE = 75
+INTERRUPTED = 130
+
+
+class Verb(Protocol):
+    __doc__: str | None
+
+    def add_arguments(self, parser: CommandParser) -> None: ...
+    def handle(self, options: dict[str, Any], out: Output) -> None: ...
+
+
+class Command(BaseCommand):
+    help = "See and operate jobs."
+    requires_system_checks = []  # must also help where something is wrong
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        choices = parser.add_subparsers(dest="verb", metavar="verb", required=True)
+        for name, verb in find_verbs().items():
+            told = (verb.__doc__ or "").strip()
+            one = choices.add_parser(name, help=told, description=told)
+            one.add_argument("--format", choices=("table", "json"), default="table", help="for people, or for programs")
+            _add_base_arguments(one)
+            verb.add_arguments(one)
+
+    def handle(self, **options: Any) -> None:
+        out = Output(self.stdout, self.stderr, as_json=options["format"] == "json")
+        try:
+            find_verbs()[options["verb"]].handle(options, out)
+        except JobsError as error:
+            raise CommandError(str(error)) from error
+        except (DatabaseError, InterfaceError) as error:
+            is_away = isinstance(error, OperationalError | InterfaceError)
+            text = f"the database could not answer: {str(error).strip()}\nIs it up, and has manage.py migrate been run?"
+            raise CommandError(text, returncode=DATABASE_UNAVAILABLE if is_away else 1) from error
+        except KeyboardInterrupt:
+            raise CommandError("interrupted", returncode=INTERRUPTED) from None
+
+
+def find_verbs() -> dict[str, Verb]:
+    """The modules of the package, by name."""
+    names = sorted(module.name for module in iter_modules(verbs.__path__))
+    return {name: cast(Verb, import_module(f"{verbs.__name__}.{name}")) for name in names}
+
+
+def _add_base_arguments(parser: CommandParser) -> None:
+    """Let Django's own options stand behind the verb too, where people write them."""
+    hidden: Any = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    for name in ("--settings", "--pythonpath"):
+        parser.add_argument(name, **hidden)
+    parser.add_argument("-v", "--verbosity", type=int, choices=range(4), **hidden)
+    for name in ("--traceback", "--no-color", "--force-color"):
+        parser.add_argument(name, action="store_true", **hidden)

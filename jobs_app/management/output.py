@@ -1,0 +1,73 @@
+"""What a command prints: data on standard output, as a table or as JSON, and words about it on standard error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import OutputWrapper
+
+from jobs_app.text import one_line
+
+SCHEMA = 1  # raised when a key of the JSON changes its meaning or goes
+NOTHING = "-"
+
+
+class Output:
+    def __init__(self, stdout: OutputWrapper, stderr: OutputWrapper, *, as_json: bool) -> None:
+        self._stdout = stdout
+        self._stderr = stderr
+        self.as_json = as_json
+
+    def json(self, data: Mapping[str, Any]) -> None:
+        document = {"schema": SCHEMA, **data}
+        self._stdout.write(json.dumps(document, default=_json_value, ensure_ascii=False, indent=2))
+
+    def table(self, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Columns as wide as they need; numbers to the right."""
+        body = [list(row) for row in rows]
+        cells = [list(headers), *([shown(value) for value in row] for row in body)]
+        widths = [max(len(line[place]) for line in cells) for place in range(len(headers))]
+        right = [all(isinstance(row[place], int) for row in body) and bool(body) for place in range(len(headers))]
+        for line in cells:
+            padded = (
+                cell.rjust(width) if is_right else cell.ljust(width)
+                for cell, width, is_right in zip(line, widths, right, strict=True)
+            )
+            self.line("  ".join(padded).rstrip())
+
+    def fields(self, values: Mapping[str, object]) -> None:
+        """One `name   value` per line, without those that say nothing."""
+        told = {name: shown(value) for name, value in values.items() if value not in (None, "")}
+        width = max(map(len, told), default=0)
+        for name, value in told.items():
+            self.line(f"{name.ljust(width)}  {value}")
+
+    def line(self, text: str = "") -> None:
+        self._stdout.write(text)
+
+    def note(self, text: str) -> None:
+        """For the person who reads along; never part of the data."""
+        self._stderr.write(text, str)  # not in the colour of errors
+
+
+def shown(value: object) -> str:
+    """A value as one line of text for people."""
+    if value is None or value == "":
+        return NOTHING
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=_json_value)
+    return one_line(value)
+
+
+def _json_value(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")

@@ -1,0 +1,4 @@
+"""What `manage.py jobs` can do: one file per verb.
+
+A verb is a module with a docstring, which is its help, `add_arguments(parser)` and `handle(options, out)`.
+"""

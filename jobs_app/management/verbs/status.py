@@ -1,0 +1,109 @@
+"""What waits, what runs, who works, and how the last day went."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from jobs_app import durations
+from jobs_app.insights import counts, processes
+from jobs_app.insights.counts import EndedCounts, LiveCounts, QueueCounts
+from jobs_app.lifecycle.database import jobs_connection
+from jobs_app.management.output import Output
+from jobs_app.models import WorkerKind, WorkerState
+
+
+def add_arguments(parser: CommandParser) -> None: ...
+
+
+def handle(options: dict[str, Any], out: Output) -> None:
+    connection = jobs_connection()
+    live, ended, found = counts.live(connection), counts.ended(connection), processes.newest(connection)
+    if out.as_json:
+        out.json(_data(live, ended, found))
+        return
+    _print_queues(live, out)
+    out.line()
+    _print_ended(ended, out)
+    if found:
+        out.line()
+        _print_processes(found, live.at, out)
+    if not _are_working(found, live.at):
+        out.note("No worker is alive: jobs wait until one is started with manage.py runworker.")
+
+
+def _data(live: LiveCounts, ended: EndedCounts, found: list[WorkerState]) -> dict[str, Any]:
+    return {
+        "at": live.at,
+        "queues": [_queue_data(each, live.at) for each in live.queues],
+        "queues_capped": live.is_capped,
+        "last_24_hours": ended.states,
+        "last_24_hours_capped": ended.is_capped,
+        "processes": [_process_data(each, live.at) for each in found],
+    }
+
+
+def _queue_data(each: QueueCounts, now: datetime) -> dict[str, Any]:
+    return {
+        "queue": each.queue,
+        "queued": each.queued,
+        "scheduled": each.scheduled,
+        "retrying": each.retrying,
+        "running": each.running,
+        "oldest_wait_seconds": _wait(each, now),
+    }
+
+
+def _process_data(each: WorkerState, now: datetime) -> dict[str, Any]:
+    names = ["id", "kind", "name", "host", "pid", "version", "queues", "excluded", "busy", "concurrency", "rss_bytes"]
+    data = {name: getattr(each, name) for name in [*names, "started_at", "seen_at"]}
+    return {**data, "status": processes.status_of(each, now=now)}
+
+
+def _print_queues(live: LiveCounts, out: Output) -> None:
+    rows = []
+    for each in live.queues:
+        wait = _wait(each, live.at)
+        oldest = None if wait is None else durations.rough(wait)
+        rows.append((each.queue, each.queued, each.scheduled, each.retrying, each.running, oldest))
+    out.table(("QUEUE", "QUEUED", "SCHEDULED", "RETRYING", "RUNNING", "OLDEST WAIT"), rows)
+    if live.is_capped:
+        out.line(f"More than {counts.MOST_WAITING} jobs wait: queued, scheduled and retrying are at least these.")
+
+
+def _print_ended(ended: EndedCounts, out: Output) -> None:
+    told = ", ".join(f"{count} {state}" for state, count in ended.states.items())
+    out.line(f"Last 24 hours: {'more than ' if ended.is_capped else ''}{told}")
+
+
+def _print_processes(found: list[WorkerState], now: datetime, out: Output) -> None:
+    rows = [
+        (
+            each.kind,
+            each.name or f"{each.host} {each.pid}",
+            processes.status_of(each, now=now),
+            f"{each.busy}/{each.concurrency}" if each.concurrency else None,
+            f"{durations.rough((now - each.seen_at).total_seconds())} ago",
+            _serves(each),
+        )
+        for each in found
+    ]
+    out.table(("KIND", "NAME", "STATUS", "BUSY", "SEEN", "QUEUES"), rows)
+
+
+def _serves(each: WorkerState) -> str:
+    if each.kind == WorkerKind.SCHEDULER:
+        return ""
+    return (", ".join(each.queues) or "all") + "".join(f" but {name}" for name in each.excluded)
+
+
+def _wait(each: QueueCounts, now: datetime) -> float | None:
+    return None if each.oldest_due_at is None else round((now - each.oldest_due_at).total_seconds(), 3)
+
+
+def _are_working(found: list[WorkerState], now: datetime) -> bool:
+    return any(
+        each.kind != WorkerKind.SCHEDULER and processes.status_of(each, now=now) == processes.ALIVE for each in found
+    )

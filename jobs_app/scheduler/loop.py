@@ -1,0 +1,122 @@
+"""The scheduler as a thread: on time for the next slot, whatever the poll is."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import DatabaseError
+
+import jobs_app
+from jobs_app import durations
+from jobs_app.conf import get_settings
+from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.presence import Presence, announce, beat, leave
+from jobs_app.models import WorkerKind
+from jobs_app.registry import registry
+from jobs_app.runtime.identity import Identity
+from jobs_app.runtime.loops import Loop
+from jobs_app.runtime.memory import rss_bytes
+from jobs_app.runtime.recovery import recover_silent
+from jobs_app.scheduler.due import is_enabled, next_due, ticking_types
+from jobs_app.scheduler.sync import declared_intervals, sync_declared
+from jobs_app.scheduler.tick import tick
+
+logger = logging.getLogger("jobs_app.scheduler")
+
+BEATS_PER_LEASE = 3
+LOOK_AGAIN_SECONDS = 1.0  # for what another scheduler had in hand: it may have died with it
+
+
+@dataclass
+class Chore:
+    """Something done now and then. It says itself after how many seconds it wants to be done again."""
+
+    do: Callable[[], float]
+    due: float = 0.0  # by the monotonic clock
+
+    def do_if_due(self) -> None:
+        if time.monotonic() >= self.due:
+            seconds = self.do()  # if it fails it stays due: the loop backs off and comes back
+            self.due = time.monotonic() + seconds
+
+
+class Scheduler(Loop):
+    """Ticks at start, then at each slot, at the latest every `poll` seconds. Also recovers, as every worker does."""
+
+    def __init__(self, poll: float | None = None) -> None:
+        super().__init__("scheduler")
+        settings = get_settings()
+        self.poll = poll or settings.scheduler_poll_seconds
+        self._recover_every = settings.recover_seconds
+        self._beat_every = settings.lease_seconds / BEATS_PER_LEASE
+        self._who = _presence(Identity.new())
+        self._chores = [Chore(self._beat), Chore(self._sync), Chore(self._tick), Chore(self._recover)]
+
+    def run(self) -> None:
+        if not get_settings().scheduler_enabled:
+            say_switched_off()
+            return
+        logger.info("scheduler %s started; it looks for new schedules every %g s", self._who.id, self.poll)
+        for name, seconds in declared_intervals().items():
+            if is_enabled(registry.get(name)):
+                logger.info("Scheduled %s: every %s", name, durations.exact(seconds))
+        super().run()
+        self._leave()
+
+    def run_once(self) -> None:
+        for chore in self._chores:
+            chore.do_if_due()
+        self.pause(max(0.0, min(chore.due for chore in self._chores) - time.monotonic()))
+
+    def _sync(self) -> float:
+        # Again and again, because which types are gone depends on which processes are left.
+        done = sync_declared(self.connection)
+        for what, names in done._asdict().items():
+            if names:
+                logger.info("schedules %s: %s", what, ", ".join(names))
+        return self.poll
+
+    def _tick(self) -> float:
+        ticked = tick(self.connection, go_on=lambda: not self.stopping)
+        for made in ticked.made:
+            logger.debug("job=%s made for schedule %s, slot %s", made.run_id, made.schedule, made.slot.isoformat())
+        slot = next_due(self.connection, ticking_types(), after=ticked.at)
+        if slot is None:
+            return self.poll
+        if slot <= ticked.at:
+            return min(self.poll, LOOK_AGAIN_SECONDS)
+        return min(self.poll, max(0.0, (slot - database_now(self.connection)).total_seconds()))
+
+    def _recover(self) -> float:
+        recover_silent(self.connection)
+        return self._recover_every
+
+    def _beat(self) -> float:
+        if not beat(self.connection, self._who.id, busy=0, draining=False, rss_bytes=rss_bytes()):
+            announce(self.connection, self._who)
+        return self._beat_every
+
+    def _leave(self) -> None:
+        try:
+            leave(self.connection, self._who.id)
+            self.connection.close()
+        except DatabaseError as error:
+            logger.warning("the scheduler could not sign off: %s", error)
+
+
+def say_switched_off() -> None:
+    logger.warning("the scheduler is switched off by SCHEDULER_ENABLED: no schedule makes jobs here")
+
+
+def _presence(identity: Identity) -> Presence:
+    return Presence(
+        id=identity.id,
+        kind=WorkerKind.SCHEDULER,
+        host=identity.host,
+        pid=identity.pid,
+        version=jobs_app.__version__,
+        job_types=registry.names(),
+    )

@@ -1,0 +1,61 @@
+"""A scheduler in this process: signals, the wait for its end, the exit code."""
+
+from __future__ import annotations
+
+import logging
+
+from jobs_app.conf import get_settings
+from jobs_app.lifecycle.database import jobs_connection, prepare
+from jobs_app.runtime.recovery import recover_silent
+from jobs_app.runtime.stopping import StopSignals
+from jobs_app.scheduler.loop import Scheduler, say_switched_off
+from jobs_app.scheduler.sync import sync_declared
+from jobs_app.scheduler.tick import Ticked, tick
+
+logger = logging.getLogger("jobs_app.scheduler")
+
+LOOK_SECONDS = 0.1
+PARTLY_DONE = 4
+
+
+def run_scheduler(*, poll: float | None = None) -> int:
+    """Tick until told to stop; the tick that runs then is brought to its end. The exit code."""
+    signals = StopSignals()
+    signals.install()  # before anything else: a stop during start-up counts too
+    prepare(jobs_connection())
+    jobs_connection().close()  # the thread has its own
+    scheduler = Scheduler(poll)
+    scheduler.start()
+    while not signals.received.wait(LOOK_SECONDS):
+        pass  # also where it is switched off: a supervisor would only start it again
+    scheduler.stop()
+    while scheduler.is_alive() and not signals.forced:
+        scheduler.join(LOOK_SECONDS)
+    logger.info("scheduler stopped")
+    return 1 if signals.forced else 0
+
+
+def tick_once() -> int:
+    """One tick, for an outer cron. The exit code."""
+    if not get_settings().scheduler_enabled:
+        say_switched_off()
+        return 0
+    logger.info("⏰ Starting scheduler...")
+    connection = jobs_connection()
+    prepare(connection)
+    sync_declared(connection)
+    ticked = tick(connection)
+    recover_silent(connection)
+    _say(ticked)
+    return PARTLY_DONE if ticked.failed else 0
+
+
+def _say(ticked: Ticked) -> None:
+    logger.info("📊 %s schedules found", ticked.rows)
+    logger.info("✅ %s jobs scheduled successfully", len(ticked.made))
+    for made in ticked.made:
+        logger.info("📦 Job created for %s (%s)", made.schedule, made.run_id)
+    if ticked.failed:
+        logger.error("❌ %s schedules made no job", ticked.failed)
+    else:
+        logger.info("🎉 Scheduler executed successfully")

@@ -1,0 +1,45 @@
+"""The first steps of a worker process under a supervisor: Django, and then everything that needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+import django
+from django.utils.module_loading import import_string
+
+from jobs_app.runtime.stopping import StopSignals
+
+
+def run_child(
+    options: Mapping[str, Any], beside: Sequence[str], parent: int, log_level: int, ready: Connection
+) -> None:
+    """What was handed over is plain values: this module and all it names is imported before Django is set up."""
+    signals = StopSignals()
+    signals.install()
+    django.setup()
+    _work(options, beside, parent, log_level, ready, signals)
+
+
+def _work(
+    options: Mapping[str, Any],
+    beside: Sequence[str],
+    parent: int,
+    log_level: int,
+    ready: Connection,
+    signals: StopSignals,
+) -> None:
+    from jobs_app import logs
+    from jobs_app.worker.loop import WorkerOptions
+    from jobs_app.worker.process import exit_soon, run_worker
+
+    logs.configure(log_level)
+    code = run_worker(
+        WorkerOptions(**options),
+        signals,
+        beside=[import_string(path)() for path in beside],
+        parent=parent,
+        ready=lambda: ready.send_bytes(b"ready"),
+    )
+    exit_soon(code)

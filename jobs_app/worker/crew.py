@@ -1,0 +1,54 @@
+"""Who runs what was claimed: a thread or the event loop, and nothing waits long behind something slow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jobs_app.worker.executors import Chunk, Done, EventLoop, Threads
+from jobs_app.worker.flight import Flight
+from jobs_app.worker.pace import Pace
+
+
+class Crew:
+    def __init__(self, size: int, pace: Pace, done: Done) -> None:
+        self.size = size
+        self._pace = pace
+        self._threads = Threads(size, done)
+        self._event_loop = EventLoop(size, done)
+
+    def is_loop_blocked(self) -> bool:
+        return self._event_loop.is_blocked
+
+    def launch(self, flights: Sequence[Flight]) -> None:
+        """Each into its own slot; short ones in chunks, as many as the threads that share them."""
+        short: dict[str, list[Flight]] = {}
+        for flight in flights:
+            if flight.job_type.is_async:
+                self._event_loop.submit(flight)
+            elif self._pace.is_short(flight.job.job_type):
+                short.setdefault(flight.job.job_type, []).append(flight)
+            else:
+                self._threads.submit(Chunk([flight]))
+        for job_type, together in short.items():
+            size = min(self._pace.chunk(job_type), -(-len(together) // self.size))
+            for start in range(0, len(together), size):
+                self._threads.submit(Chunk(together[start : start + size]))
+
+    def hurry(self, idle_seconds: float, *, running: int) -> list[Flight]:
+        """Move what waits since so long to free threads; what finds none is given back by the caller.
+
+        What waits for the event loop waits for a handler that blocks it, and no thread could run it.
+        """
+        waiting = self._threads.take_back(idle_seconds)
+        free = max(0, self.size - running)
+        for flight in waiting[:free]:
+            self._threads.submit(Chunk([flight]))
+        return waiting[free:] + self._event_loop.take_back(idle_seconds)
+
+    def take_back(self) -> list[Flight]:
+        """Everything that has not started."""
+        return self._threads.take_back(0.0) + self._event_loop.take_back(0.0)
+
+    def stop(self) -> None:
+        self._threads.stop()
+        self._event_loop.stop()

@@ -1,0 +1,49 @@
+"""Around each job: a thread's database connections are fit for the next one, and not shared with a forked process."""
+
+from __future__ import annotations
+
+import logging
+import os
+
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+logger = logging.getLogger("jobs_app.worker")
+
+_installed = False
+_inherited: list[BaseDatabaseWrapper] = []
+
+
+def tidy() -> None:
+    """Close what is stale or too old, and what a handler left inside a transaction. Raises nothing."""
+    try:
+        for connection in connections.all(initialized_only=True):
+            if connection.in_atomic_block:
+                _drop(connection)
+            else:
+                connection.close_if_unusable_or_obsolete()
+    except Exception:  # the next job is worth more than a clean connection
+        logger.exception("a database connection could not be tidied up")
+
+
+def install() -> None:
+    """Once per worker process; again does nothing."""
+    global _installed
+    if not _installed:
+        os.register_at_fork(after_in_child=_forget_connections)
+        _installed = True
+
+
+def _forget_connections() -> None:
+    """Two processes on one socket garble both. Kept from the garbage collector: closing here would close it there."""
+    for connection in connections.all(initialized_only=True):
+        _inherited.append(connection)
+        del connections[connection.alias]
+
+
+def _drop(connection: BaseDatabaseWrapper) -> None:
+    """`close()` alone would leave the next job inside a transaction that is no more."""
+    logger.warning("a job left a transaction open on %r; it is rolled back", connection.alias)
+    del connections[connection.alias]
+    if connection.connection is not None:
+        connection.connection.close()

@@ -1,0 +1,13 @@
+"""What the tests of the lifecycle may ask for."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+
+@pytest.fixture
+def on_postgres() -> None:
+    """For what SQLite does not have: rows locked one by one, NOTIFY, a server with a clock and a planner."""
+    if connection.vendor != "postgresql":
+        pytest.skip("only PostgreSQL has it")

@@ -1,0 +1,40 @@
+"""Words on the command line."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime
+
+import pytest
+
+from jobs_app.management.arguments import moment, period, seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("0", 0), ("90", 90), ("1.5", 1.5), (".5", 0.5), ("30s", 30), ("5m", 300), ("2 h", 7200)]
+)
+def test_a_length_of_time_is_seconds_or_has_a_unit(text: str, found: float) -> None:
+    assert seconds(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-5", "nan", "inf", "1e400", "5 minutes", "1.2.3"])
+def test_other_lengths_are_refused_with_a_hint(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="use"):
+        seconds(text)
+
+
+def test_a_period_is_above_zero() -> None:
+    assert period("0.1") == 0.1
+    with pytest.raises(ArgumentTypeError, match="above 0"):
+        period("0")
+
+
+def test_a_moment_has_a_zone() -> None:
+    assert moment("2026-01-31T09:00:00Z") == datetime(2026, 1, 31, 9, tzinfo=UTC)
+    assert moment("2026-01-31 09:00+02:00") == datetime(2026, 1, 31, 7, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["2026-01-31", "2026-01-31T09:00:00", "tomorrow", ""])
+def test_other_moments_are_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="2026-01-31T09:00:00Z"):
+        moment(text)

@@ -1,0 +1,39 @@
+"""`manage.py runscheduler` parses and delegates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from jobs_app.management.commands import runscheduler
+
+
+@pytest.fixture(autouse=True)
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    made: list[Any] = []
+    monkeypatch.setattr(runscheduler.logs, "configure", lambda level: None)
+    monkeypatch.setattr(runscheduler, "run_scheduler", lambda **options: made.append(options) or 0)
+    monkeypatch.setattr(runscheduler, "tick_once", lambda: made.append("once") or 4)
+    return made
+
+
+def test_it_runs_with_the_poll_of_the_settings_or_its_own(calls: list[Any], settings: Any) -> None:
+    settings.JOBS = {"SCHEDULER_POLL_SECONDS": 7}
+    call_command("runscheduler")
+    call_command("runscheduler", "--poll", "2m")
+    assert calls == [{"poll": 7}, {"poll": 120}]
+
+
+def test_once_ends_with_the_code_of_its_tick(calls: list[Any]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        call_command("runscheduler", "--once")
+    assert (calls, ended.value.code) == (["once"], 4)
+
+
+@pytest.mark.parametrize("poll", ["0", "-1", "soon"])
+def test_a_poll_that_is_no_time_is_refused(poll: str, calls: list[Any]) -> None:
+    with pytest.raises(CommandError, match="--poll"):
+        call_command("runscheduler", f"--poll={poll}")
+    assert calls == []

@@ -1,0 +1,71 @@
+"""`jobs show`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from jobs_app import current_job, job
+from tests.by_hand import HandWorker
+from tests.management.calling import jobs, jobs_json
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def failed() -> Any:
+    @job(max_attempts=1)
+    def charge(amount: int, card_token: str) -> None:
+        current_job().log("asking the bank")
+        raise ConnectionError("the bank did not answer")
+
+    run = charge.enqueue(amount=7, card_token="tok_1")
+    HandWorker().work()
+    return run
+
+
+def test_a_run_is_told_with_its_attempts(failed: Any) -> None:
+    data, _ = jobs("show", failed.id)
+    lines = data.splitlines()
+    assert lines[0].split() == ["id", str(failed.id)]
+    assert ["status", "failed"] in [line.split() for line in lines]
+    assert ["error", "the", "bank", "did", "not", "answer"] in [line.split() for line in lines]
+    assert '{"amount": 7, "card_token": "[hidden]"}' in data
+    assert lines[-2].split() == ["ATTEMPT", "OUTCOME", "STARTED", "TOOK", "MESSAGE"]
+    assert lines[-1].split()[:2] == ["1", "error"]
+    assert "Traceback" not in data
+    assert "tok_1" not in data
+
+
+def test_log_and_traceback_are_told_when_asked_for(failed: Any) -> None:
+    data, _ = jobs("show", failed.id, "--log")
+    assert "log of attempt 1:" in data
+    assert "asking the bank" in data
+    assert "traceback of attempt 1:\nTraceback (most recent call last):" in data
+
+
+def test_json_has_run_and_attempts(failed: Any) -> None:
+    told = jobs_json("show", failed.id)
+    assert (told["schema"], told["run"]["id"], told["run"]["status"]) == (1, str(failed.id), "failed")
+    assert [(each["number"], each["outcome"]) for each in told["attempts"]] == [(1, "error")]
+    assert "traceback" not in told["attempts"][0]
+    assert "ConnectionError" in jobs_json("show", failed.id, "--log")["attempts"][0]["traceback"]
+
+
+def test_a_run_that_was_never_tried_has_no_attempts() -> None:
+    @job
+    def later() -> None: ...
+
+    run = later.options(delay="1h").enqueue()
+    data, _ = jobs("show", run.id)
+    assert "scheduled" in data
+    assert "ATTEMPT" not in data
+
+
+@pytest.mark.parametrize("run_id", ["nonsense", "00000000-0000-0000-0000-000000000007"])
+def test_no_such_run_is_an_error(run_id: str) -> None:
+    with pytest.raises(CommandError, match=r"is not the id of a run|no run has the id") as caught:
+        jobs("show", run_id)
+    assert caught.value.returncode == 1

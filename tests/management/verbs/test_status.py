@@ -1,0 +1,88 @@
+"""`jobs status`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from jobs_app import job
+from jobs_app.insights import counts
+from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.lifecycle.presence import Presence, announce
+from jobs_app.models import WorkerKind
+from tests.by_hand import HandWorker
+from tests.management.calling import jobs, jobs_json
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def report() -> Any:
+    @job(queue="reports")
+    def report() -> None: ...
+
+    return report
+
+
+@pytest.fixture
+def at_work(report: Any) -> Any:
+    """A run that ended, one that waits since noon, a worker, a silent worker and a scheduler; it is 12:01:20."""
+    with frozen_clock(NOON):
+        announce(connection, Presence(id="host-1-a", name="old", host="host", pid=1, concurrency=2))
+        report.enqueue()
+        HandWorker().work()
+        report.enqueue()
+    with frozen_clock(NOON + timedelta(seconds=80)):
+        mail = Presence(id="host-2-b", host="host", pid=2, queues=["mail"], excluded=["mail.bulk"], concurrency=10)
+        announce(connection, mail)
+        announce(connection, Presence(id="host-3-c", kind=WorkerKind.SCHEDULER, host="host", pid=3))
+        yield
+
+
+def test_a_table_for_people(at_work: Any) -> None:
+    data, words = jobs("status")
+    assert data.splitlines() == [
+        "QUEUE    QUEUED  SCHEDULED  RETRYING  RUNNING  OLDEST WAIT",
+        "reports       1          0         0        0  1m 20s",
+        "",
+        "Last 24 hours: 1 succeeded, 0 failed, 0 cancelled",
+        "",
+        "KIND       NAME    STATUS  BUSY  SEEN        QUEUES",
+        "worker     host 2  alive   0/10  0ms ago     mail but mail.bulk",
+        "scheduler  host 3  alive   -     0ms ago     -",
+        "worker     old     late    0/2   1m 20s ago  all",
+    ]
+    assert words == ""
+
+
+def test_json_for_programs(at_work: Any) -> None:
+    told = jobs_json("status")
+    assert (told["schema"], told["at"]) == (1, "2026-01-01T12:01:20+00:00")
+    assert told["queues"] == [
+        {"queue": "reports", "queued": 1, "scheduled": 0, "retrying": 0, "running": 0, "oldest_wait_seconds": 80.0}
+    ]
+    assert told["last_24_hours"] == {"succeeded": 1, "failed": 0, "cancelled": 0}
+    assert (told["queues_capped"], told["last_24_hours_capped"]) == (False, False)
+    assert [(each["id"], each["kind"], each["status"]) for each in told["processes"]] == [
+        ("host-2-b", "worker", "alive"),
+        ("host-3-c", "scheduler", "alive"),
+        ("host-1-a", "worker", "late"),
+    ]
+
+
+def test_that_nobody_works_is_said(report: Any) -> None:
+    announce(connection, Presence(id="host-3-c", kind=WorkerKind.SCHEDULER))
+    assert "No worker is alive" in jobs("status")[1]
+
+
+def test_numbers_that_were_capped_are_said_to_be(report: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    report.enqueue_many([{}] * 3)
+    live = counts.live
+    monkeypatch.setattr(counts, "live", lambda connection: live(connection, limit=2))
+    assert "queued, scheduled and retrying are at least these" in jobs("status")[0]
+    assert jobs_json("status")["queues_capped"] is True

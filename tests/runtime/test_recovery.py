@@ -1,0 +1,54 @@
+"""Recovery as each process does it: the jobs move, the log tells it, a signal is sent."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from jobs_app import job
+from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.runtime.recovery import recover_silent
+from jobs_app.signals import jobs_recovered
+from tests.by_hand import HandWorker
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def told() -> Any:
+    heard: list[dict[str, Any]] = []
+
+    def hear(**facts: Any) -> None:
+        heard.append(facts)
+
+    jobs_recovered.connect(hear)
+    yield heard
+    jobs_recovered.disconnect(hear)
+
+
+def test_jobs_of_a_silent_worker_are_due_again_and_told(caplog: pytest.LogCaptureFixture, told: Any) -> None:
+    @job
+    def slow() -> None: ...
+
+    with frozen_clock(NOW):
+        run = slow.enqueue()
+        assert len(HandWorker(lease=30).claim()) == 1
+    with frozen_clock(NOW + timedelta(seconds=31)), caplog.at_level(logging.WARNING, "jobs_app.runtime"):
+        recover_silent(connection)
+        assert run.refresh().status == "retrying"
+    assert [record.getMessage() for record in caplog.records] == [
+        "recovered jobs of silent workers: 1 due again, 0 failed; 0 expired unstarted"
+    ]
+    assert [facts["requeued"] for facts in told] == [{run.id}]
+
+
+def test_nothing_to_recover_is_not_worth_a_word(caplog: pytest.LogCaptureFixture, told: Any) -> None:
+    with caplog.at_level(logging.DEBUG, "jobs_app"):
+        recover_silent(connection)
+    assert (caplog.records, told) == ([], [])

@@ -1,0 +1,21 @@
+"""Schedules as tests need them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from jobs_app.models import ScheduleState
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def after(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def schedule(job_type: str, **columns: Any) -> ScheduleState:
+    """A schedule every 15 seconds, due at noon unless said otherwise."""
+    return ScheduleState.objects.create(
+        **{"job_type": job_type, "interval_seconds": 15, "next_run_at": NOON, **columns}
+    )

@@ -1,0 +1,150 @@
+"""The scheduler as a thread: what it does when, and that it goes on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+
+from jobs_app import job, trigger
+from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.models import Job, ScheduleState, WorkerState
+from jobs_app.scheduler import loop as loop_module
+from jobs_app.scheduler.loop import Chore, Scheduler
+from tests.by_hand import HandWorker
+from tests.scheduler.schedules import NOON, after, schedule
+from tests.waiting import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def declare(**options: Any) -> None:
+    @job(**options)
+    def beat() -> None: ...
+
+
+@contextmanager
+def running(**options: Any) -> Iterator[Scheduler]:
+    scheduler = Scheduler(**options)
+    scheduler.start()
+    try:
+        yield scheduler
+    finally:
+        scheduler.stop()
+        scheduler.join(30)
+        assert not scheduler.is_alive()
+
+
+@pytest.mark.spec("S0.12")
+def test_it_ticks_at_start_and_is_on_time_for_slots_sooner_than_its_poll() -> None:
+    declare(every=0.1)
+    with running(poll=300):
+        until(lambda: Job.objects.count() >= 4, every=0.01)
+
+
+@pytest.mark.spec("S0.12")
+def test_it_looks_for_new_schedules_at_each_poll() -> None:
+    declare()
+    with running(poll=0.05):
+        until(WorkerState.objects.exists, every=0.01)
+        row = schedule("beat", origin="admin", interval_seconds=86_400 * 36_500)
+        until(lambda: Job.objects.filter(schedule=row.pk).exists(), every=0.01)
+
+
+@pytest.mark.spec("S2.16")
+def test_it_says_at_start_what_it_schedules(caplog: pytest.LogCaptureFixture) -> None:
+    declare(name="beat", every=90)
+    declare(name="unscheduled")
+
+    @job(every=15, enabled=False)
+    def off() -> None: ...
+
+    with caplog.at_level(logging.INFO, "jobs_app.scheduler"), running():
+        until(Job.objects.exists, every=0.01)
+    told = [record.getMessage() for record in caplog.records]
+    assert [line for line in told if line.startswith("Scheduled")] == ["Scheduled beat: every 1m 30s"]
+
+
+@pytest.mark.spec("S0.34")
+def test_switched_off_it_says_so_and_does_nothing(settings: Any, caplog: pytest.LogCaptureFixture) -> None:
+    settings.JOBS = {"SCHEDULER_ENABLED": False}
+    declare(every=0.1)
+    with caplog.at_level(logging.WARNING, "jobs_app.scheduler"), running() as scheduler:
+        scheduler.join(30)
+    assert "switched off by SCHEDULER_ENABLED" in caplog.text
+    assert (ScheduleState.objects.count(), Job.objects.count(), WorkerState.objects.count()) == (0, 0, 0)
+
+
+def test_it_is_seen_while_it_lives_and_gone_when_it_stops() -> None:
+    declare(every=60)
+    with running():
+        seen = until(WorkerState.objects.first, every=0.01)
+        assert (seen.kind, seen.job_types) == ("scheduler", ["beat"])
+    assert not WorkerState.objects.exists()
+
+
+def test_it_recovers_jobs_of_silent_workers() -> None:
+    declare()
+    with frozen_clock(NOON):
+        run = trigger("beat")
+        assert HandWorker(lease=30).claim()
+    with running():
+        until(lambda: run.refresh().status == "retrying", every=0.01)
+
+
+def test_it_outlives_a_database_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(every=0.1)
+    real, refused = loop_module.tick, []
+
+    def shaky(*args: Any, **options: Any) -> Any:
+        if len(refused) < 2:
+            refused.append(1)
+            raise OperationalError("the server is restarting")
+        return real(*args, **options)
+
+    monkeypatch.setattr(loop_module, "tick", shaky)
+    with running():
+        until(Job.objects.exists, every=0.01)
+    assert len(refused) == 2
+
+
+@pytest.mark.parametrize(
+    ("next_slot", "seconds"), [(None, 300), (after(10), 10), (after(299.5), 299.5), (after(1000), 300), (after(-5), 1)]
+)
+def test_it_sleeps_until_the_next_slot_or_the_next_poll(
+    next_slot: Any, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop_module, "next_due", lambda *args, **options: next_slot)
+    with frozen_clock(NOON):
+        assert Scheduler(poll=300)._tick() == seconds
+
+
+def test_the_next_slot_is_asked_for_as_of_the_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes due while a long tick runs is then found at once."""
+    declare()
+    schedule("beat", next_run_at=after(1))
+    monkeypatch.setattr(loop_module, "database_now", lambda connection: NOON + timedelta(seconds=60))
+    with frozen_clock(NOON):
+        assert Scheduler(poll=300)._tick() == 0
+
+
+def test_a_chore_that_failed_stays_due() -> None:
+    answers: list[Any] = [OperationalError("no"), 300.0]
+
+    def do() -> float:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return float(answer)
+
+    chore = Chore(do)
+    with pytest.raises(OperationalError):
+        chore.do_if_due()
+    chore.do_if_due()
+    chore.do_if_due()
+    assert answers == []

@@ -1,0 +1,155 @@
+"""`runscheduler` as a process: signals, exit codes, and one tick for an outer cron."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs_app import job
+from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.models import Job, ScheduleState, WorkerState
+from jobs_app.scheduler.process import PARTLY_DONE, tick_once
+from tests.by_hand import HandWorker
+from tests.scheduler.schedules import NOON, schedule
+from tests.waiting import until
+
+CHILD = Path(__file__).with_name("child.py")
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(child_environment: dict[str, str]) -> Iterator[Start]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, **variables: str) -> subprocess.Popen[str]:
+        child = subprocess.Popen(
+            [sys.executable, CHILD, *arguments],
+            env={**child_environment, "PYTHONPATH": str(CHILD.parents[2]), **variables},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(child)
+        return child
+
+    yield start
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "jobs_app.scheduler"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly(start: Start, number: signal.Signals) -> None:
+    child = start("--poll", "60")
+    until(lambda: Job.objects.count() >= 2)
+    child.send_signal(number)
+    _, log = child.communicate(timeout=30)
+    assert child.returncode == 0, log
+    assert "Scheduled child-beat: every 0.05s" in log
+    assert "scheduler stopped" in log
+    assert not WorkerState.objects.exists()
+
+
+@pytest.mark.spec("S4.1")
+def test_jobs_are_worked_off_while_no_scheduler_lives_and_made_while_no_worker_does(start: Start) -> None:
+    child = start()
+    until(lambda: Job.objects.count() >= 3)
+    child.kill()
+    child.wait()
+    slots = set(Job.objects.values_list("slot_at", flat=True))
+    assert len(slots) == Job.objects.count()
+
+    @job(name="child-beat")
+    def beat() -> None: ...
+
+    worker, made = HandWorker(), Job.objects.count()
+    assert [ended.state for ended in iter(worker.work, None) if ended] == ["succeeded"] * made
+
+
+def test_several_at_once_and_one_killed_make_each_slot_once(start: Start) -> None:
+    first, *others = [start() for _ in range(3)]
+    until(lambda: Job.objects.count() >= 10)
+    first.kill()
+    known = Job.objects.count()
+    until(lambda: Job.objects.count() >= known + 10)
+    for child in others:
+        child.send_signal(signal.SIGTERM)
+    assert [child.wait(30) for child in others] == [0, 0]
+    slots = sorted(slot.timestamp() for slot in Job.objects.values_list("slot_at", flat=True) if slot)
+    gaps = [round((later - sooner) / 0.05, 3) for sooner, later in pairwise(slots)]
+    assert all(gap >= 1 and gap == int(gap) for gap in gaps), gaps
+
+
+def test_switched_off_it_stays_and_waits_for_its_signal(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "switched_off.py").write_text(
+        "from tests.settings import *\nJOBS = {'SCHEDULER_ENABLED': False}\n", encoding="utf-8"
+    )
+    path = f"{tmp_path}:{CHILD.parents[2]}"
+    child = start(DJANGO_SETTINGS_MODULE="switched_off", PYTHONPATH=path)
+    assert child.stderr is not None
+    assert "switched off by SCHEDULER_ENABLED" in child.stderr.readline()
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(30) == 0
+    assert not ScheduleState.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.spec("S4.16")
+def test_one_tick_tells_what_it_found_and_made(caplog: pytest.LogCaptureFixture) -> None:
+    @job(every=60)
+    def charge() -> None: ...
+
+    for n in range(4):
+        schedule("charge", subject=f"sub-{n}", next_run_at=NOON)
+    with caplog.at_level(logging.INFO, "jobs_app"), frozen_clock(NOON):
+        assert tick_once() == 0
+    ids = {live.subject: live.id for live in Job.objects.all()}
+    names = [*(f"sub-{n}" for n in range(4)), ""]
+    assert told(caplog) == [
+        "⏰ Starting scheduler...",
+        "📊 5 schedules found",
+        "✅ 5 jobs scheduled successfully",
+        *(f"📦 Job created for {f'charge {name}'.strip()} ({ids[name]})" for name in names),
+        "🎉 Scheduler executed successfully",
+    ]
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "jobs_app"), frozen_clock(NOON):
+        assert tick_once() == 0
+    assert "✅ 0 jobs scheduled successfully" in told(caplog)
+
+
+@pytest.mark.django_db
+def test_one_tick_with_a_failure_is_partly_done(caplog: pytest.LogCaptureFixture) -> None:
+    @job
+    def charge() -> None: ...
+
+    schedule("charge", subject="good")
+    schedule("charge", subject="bad", payload={"unknown": 1})
+    with caplog.at_level(logging.INFO, "jobs_app"):
+        assert tick_once() == PARTLY_DONE
+    assert told(caplog)[-1] == "❌ 1 schedules made no job"
+    assert Job.objects.get().subject == "good"
+
+
+@pytest.mark.django_db
+@pytest.mark.spec("S0.34")
+def test_one_tick_switched_off_does_nothing(settings: Any, caplog: pytest.LogCaptureFixture) -> None:
+    settings.JOBS = {"SCHEDULER_ENABLED": False}
+
+    @job(every=60)
+    def charge() -> None: ...
+
+    assert tick_once() == 0
+    assert (ScheduleState.objects.count(), Job.objects.count()) == (0, 0)
+    assert "switched off" in caplog.text

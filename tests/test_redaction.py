@@ -1,0 +1,68 @@
+"""Secrets are hidden by the names they stand under."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobs_app.redaction import HIDDEN, is_secret, redact
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "password",
+        "PASSWORD",
+        "db_passwd",
+        "user-password-2",
+        "passphrase",
+        "client_secret",
+        "clientSecret",
+        "token",
+        "accessToken",
+        "refresh_tokens",
+        "key",
+        "api_key",
+        "apiKey",
+        "APIKEY",
+        "X-API-Key",
+        "ssh.keys",
+        "Authorization",
+        "auth",
+        "credentials",
+        "Set-Cookie",
+        "pin",
+        "cvv",
+    ],
+)
+def test_names_of_secrets_are_known(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize("name", ["", "user_id", "monkey", "keyboard", "author", "pinned", "passenger", "compass"])
+def test_other_names_are_not(name: str) -> None:
+    assert not is_secret(name)
+
+
+def test_values_are_hidden_at_any_depth_and_all_else_stays() -> None:
+    payload = {
+        "user": 7,
+        "login": {"name": "ada", "password": "hunter2"},
+        "targets": [{"url": "https://example.org", "headers": {"Authorization": "Bearer x"}}, "plain", None],
+        "api_key": {"id": 1},
+    }
+    assert redact(payload) == {
+        "user": 7,
+        "login": {"name": "ada", "password": HIDDEN},
+        "targets": [{"url": "https://example.org", "headers": {"Authorization": HIDDEN}}, "plain", None],
+        "api_key": HIDDEN,
+    }
+    assert payload["login"] == {"name": "ada", "password": "hunter2"}
+
+
+def test_a_secret_that_is_not_set_is_shown_as_such() -> None:
+    assert redact({"token": None, "password": ""}) == {"token": None, "password": HIDDEN}
+
+
+@pytest.mark.parametrize("value", [None, 7, "text", True, [], {}])
+def test_what_has_no_names_is_given_back(value: object) -> None:
+    assert redact(value) == value

@@ -1,0 +1,55 @@
+"""What the worker's tests share: the sample jobs, for the length of a test, and worker processes that end with it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs_app.registry import registry
+from tests.worker.harness import Ledger, WorkerProcess
+
+_before = set(registry.names())
+from tests.worker import sample_jobs  # noqa: E402: what it registers is taken out again, other tests have their own jobs
+
+SAMPLE_TYPES = [job_type for job_type in registry if job_type.name not in _before]
+for _job_type in SAMPLE_TYPES:
+    registry.unregister(_job_type.name)
+
+
+@pytest.fixture
+def samples(registry_restored: None) -> Any:
+    """The sample jobs, registered here as in the worker processes."""
+    for job_type in SAMPLE_TYPES:
+        registry.register(job_type)
+    return sample_jobs
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+    path = tmp_path / "ledger"
+    monkeypatch.setenv("LEDGER", str(path))
+    return Ledger(path)
+
+
+@pytest.fixture
+def start(
+    child_environment: dict[str, str], samples: Any, ledger: Ledger, tmp_path: Path
+) -> Iterator[Callable[..., WorkerProcess]]:
+    """Start `runworker` with these arguments: a short lease, and quick to notice a silent worker."""
+    numbers = itertools.count(1)
+    processes: list[WorkerProcess] = []
+    environment = {**child_environment, "DJANGO_SETTINGS_MODULE": "tests.worker.settings", "LEDGER": str(ledger.path)}
+
+    def start_one(*arguments: str, wrapper: tuple[str, ...] = (), **variables: str) -> WorkerProcess:
+        given = ("--poll", "0.1", "--lease", "2", *arguments)
+        log = tmp_path / f"worker-{next(numbers)}.log"
+        processes.append(WorkerProcess(given, {**environment, **variables}, log, list(wrapper)))
+        return processes[-1]
+
+    yield start_one
+    for process in processes:
+        process.end()

@@ -1,0 +1,7 @@
+"""The test project as worker processes see it: with the sample jobs, and quick to notice a silent worker."""
+
+from __future__ import annotations
+
+from tests.settings import *  # noqa: F403
+
+JOBS = {"AUTODISCOVER": "sample_jobs", "RECOVER_SECONDS": 0.5}
