@@ -42,9 +42,9 @@ class OneLineFormatter(logging.Formatter):
 def configure(level: int) -> None:
     """Log to standard error if the host project configured nothing of its own for us or for the root logger."""
     logger = logging.getLogger("jobs_app")
-    logger.setLevel(level)
     if logger.handlers or logging.getLogger().handlers:
         return
+    logger.setLevel(level)
     handler = logging.StreamHandler()
     handler.addFilter(JobFilter())
     handler.setFormatter(OneLineFormatter(FORMAT))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -137,6 +138,7 @@ def while_busy(connection: BaseDatabaseWrapper, act: Callable[[], Result]) -> Re
         except OperationalError as error:
             if not is_busy(error) or connection.in_atomic_block or time.monotonic() > give_up:
                 raise
+            _clear(error)
 
 
 def is_busy(error: BaseException) -> bool:
@@ -159,3 +161,11 @@ def _enter_immediate(connection: BaseDatabaseWrapper, atomic: transaction.Atomic
         atomic.__enter__()
     finally:
         connection.transaction_mode = mode  # type: ignore[attr-defined]
+
+
+def _clear(error: BaseException | None) -> None:
+    """Let go of the cursor of a refused try. Its frames refer to each other, so the garbage collector would: if that is
+    in the thread that holds the write lock, it waits for this connection, and this connection for the lock."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__

@@ -38,8 +38,10 @@ def relation(
 def _postgres(columns: Mapping[str, str], rows: Sequence[Sequence[Any]], now: Any) -> tuple[str, dict[str, Any]]:
     parameters: dict[str, Any] = {"now": now}
     chosen, arrays, names = [], [], []
-    for (name, kind), values in zip(columns.items(), zip(*rows, strict=True), strict=True):
+    for (name, kind), given in zip(columns.items(), zip(*rows, strict=True), strict=True):
         cast = POSTGRES_TYPES[kind]
+        # psycopg refuses an array of whole and other numbers
+        values = [None if value is None else float(value) for value in given] if kind == "after" else given
         if _is_constant(values):
             parameters[name] = values[0]
             value = f"%({name})s::{cast}"

@@ -50,7 +50,7 @@ def next_due(connection: BaseDatabaseWrapper, job_types: Sequence[str], *, after
     One that was due then is in another scheduler's hands, or failed: that is tried again whenever there is a tick, and
     is no reason for one.
     """
-    rows = _ticking(connection, job_types).filter(Q(next_run_at__gt=after) | Q(failures=0, next_run_at__isnull=False))
+    rows = _ticking(connection, job_types).filter(Q(next_run_at__gt=after) | Q(failures=0), next_run_at__isnull=False)
     return rows.order_by("next_run_at").values_list("next_run_at", flat=True).first()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -57,7 +58,9 @@ class Claimer(Loop):
         self._launch = launch
         self._lanes = Lanes(serving, time.monotonic)
         self._heard: deque[tuple[str, int]] = deque()
-        self._lanes_due = 0.0
+        self._lanes_at = float("-inf")  # when they were last looked for, and how long that took
+        self._lanes_cost = 0.0
+        self._lanes_wanted = True
         self._recover_due = 0.0
         self._any_due = 0.0
         self._follow_up = False
@@ -65,8 +68,10 @@ class Claimer(Loop):
         self.empty_at = float("-inf")  # when the last look at everything began that found nothing due
 
     def told(self, lane: tuple[str, int] | None) -> None:
-        """Somebody enqueued into this lane, says the listener, from its own thread."""
-        if lane is not None:
+        """Somebody enqueued into this lane, or nobody knows where, says the listener from its own thread."""
+        if lane is None:
+            self._lanes_wanted = True
+        else:
             self._heard.append(lane)
         self._follow_up = True
         self.wake.set()
@@ -82,8 +87,10 @@ class Claimer(Loop):
     def _rest(self) -> None:
         # A burst sends one NOTIFY in 5 ms, so the one that woke us may have been before the last commit.
         follow_up, self._follow_up = self._follow_up, False
-        # The poll may be a minute; a silent worker's jobs do not wait so long.
-        self.pause(min(QUIET_SECONDS if follow_up else self._poll, max(0.0, self._recover_due - time.monotonic())))
+        wait = QUIET_SECONDS if follow_up else self._poll
+        # The poll may be a minute; a silent worker's jobs do not wait so long, nor does a lane that is wanted.
+        due = min(self._recover_due, self._lanes_due() if self._lanes_wanted else math.inf)
+        self.pause(max(0.0, min(wait, due - time.monotonic())))
 
     def _claim(self, room: Room) -> bool:
         """True if there may be more."""
@@ -132,15 +139,21 @@ class Claimer(Loop):
         return len(jobs)
 
     def _maintain(self) -> None:
-        now = time.monotonic()
-        if now >= self._recover_due:
+        if time.monotonic() >= self._recover_due:
             recover_silent(self.connection)
-            self._recover_due = now + self._recover_every * uniform(0.75, 1)
-            self._lanes_due = 0.0  # what it gave back may lie in a lane that nobody knows
-        if now >= self._lanes_due:
-            began = time.monotonic()
-            self._lanes.learn(find_lanes(self.connection))
-            cost = time.monotonic() - began
-            self._lanes_due = began + max(min(LANES_EVERY_SECONDS, self._poll), cost / LANES_SHARE)
+            self._recover_due = time.monotonic() + self._recover_every * uniform(0.75, 1)
+            self._lanes_wanted = True  # what it gave back may lie in a lane that nobody knows
+        if time.monotonic() >= self._lanes_due():
+            self._find_lanes()
         while self._heard:
             self._lanes.learn([self._heard.popleft()])
+
+    def _lanes_due(self) -> float:
+        rest = 0.0 if self._lanes_wanted else min(LANES_EVERY_SECONDS, self._poll)
+        return self._lanes_at + max(rest, self._lanes_cost / LANES_SHARE)
+
+    def _find_lanes(self) -> None:
+        self._lanes_wanted = False  # before the look: what is said from now on is not in it
+        self._lanes_at = time.monotonic()
+        self._lanes.learn(find_lanes(self.connection))
+        self._lanes_cost = time.monotonic() - self._lanes_at

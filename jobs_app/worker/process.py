@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -46,6 +47,8 @@ def run_worker(
     for loop in beside:
         loop.stop()
     worker.drain(lambda: signals.forced)
+    for loop in beside:
+        loop.join(LAST_SECONDS)  # it has a last word for the database
     logger.info("worker stopped: %s", dict(worker.finisher.counts))
     code = 1 if signals.forced else 0
     if worker.left_running:
@@ -55,6 +58,8 @@ def run_worker(
 
 def exit_soon(code: int) -> NoReturn:
     """End this process, also if threads that handlers started never do."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)  # an ending Python gives its handlers up, and one more TERM would kill it
     timer = threading.Timer(LAST_SECONDS, _exit_now, [code])
     timer.daemon = True
     timer.start()

@@ -123,15 +123,12 @@ class Supervisor:
         for process in running:
             process.terminate()
         give_up = time.monotonic() + self.options.grace + KILL_AFTER_GRACE_SECONDS
-        forced = False
         while any(process.is_alive() for process in running):
-            if self.signals.forced and not forced:
-                forced = True
-                for process in running:
-                    process.terminate()
-            if time.monotonic() > give_up:
-                for process in running:
+            for process in running:
+                if time.monotonic() > give_up:
                     process.kill()
+                elif self.signals.forced:
+                    process.terminate()  # again and again: it heard the first one a little later than we did
             time.sleep(LOOK_SECONDS / 4)
         return int(any(process.exitcode not in STOPPED_BY_US for process in running))
 

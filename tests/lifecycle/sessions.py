@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from django.db import connection, connections, transaction
@@ -77,8 +78,9 @@ _met_a_lock: set[int] = set()  # threads that SQLite has turned away at least on
 
 @contextmanager
 def sessions(count: int) -> Iterator[list[Session]]:
-    """So many sessions. On SQLite each turn-away of one is noted, since no table tells who waits."""
-    is_busy = database.is_busy
+    """So many sessions. On SQLite they share no lock but the file's, as processes do, and whoever is turned away is
+    noted, since no table tells who waits."""
+    is_busy, writers = database.is_busy, database._writers
     _met_a_lock.clear()
 
     def noting(error: BaseException) -> bool:
@@ -87,10 +89,11 @@ def sessions(count: int) -> Iterator[list[Session]]:
         return busy
 
     database.is_busy = noting
+    database._writers = defaultdict(nullcontext)  # type: ignore[assignment]
     opened = [Session() for _ in range(count)]
     try:
         yield opened
     finally:
         for session in opened:
             session.close()
-        database.is_busy = is_busy
+        database.is_busy, database._writers = is_busy, writers

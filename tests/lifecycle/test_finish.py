@@ -148,7 +148,10 @@ def test_two_failures_and_a_success_are_one_run_with_three_attempts() -> None:
 
 @pytest.mark.parametrize(
     ("preset", "waits"),
-    [("lease", [(60, 72), (120, 144), (240, 288), (480, 576)]), ("payments", [(60 * n,) * 2 for n in (1, 2, 4, 8, 16)])],
+    [
+        ("lease", [(60, 72), (120, 144), (240, 288), (480, 576)]),
+        ("payments", [(60 * n,) * 2 for n in (1, 2, 4, 8, 16)]),
+    ],
 )
 @pytest.mark.django_db
 @pytest.mark.spec("A1.2", "A4.2", "S1.21", "S4.9", "S4.11")
@@ -334,7 +337,12 @@ def test_a_finish_that_meets_a_finished_run_of_the_same_id_leaves_history_as_it_
 def test_a_commit_that_was_cut_off_is_told_by_the_attempt_row(monkeypatch: pytest.MonkeyPatch) -> None:
     stored(4)
     jobs = take(4)
-    reports = [ended(jobs[0]), ended(jobs[1], "failed"), ended(jobs[2], "queued"), ended(jobs[3]._replace(token=uuid4()))]
+    reports = [
+        ended(jobs[0]),
+        ended(jobs[1], "failed"),
+        ended(jobs[2], "queued"),
+        ended(jobs[3]._replace(token=uuid4())),
+    ]
     commit = connection._commit
 
     def commit_and_lose_the_answer() -> None:

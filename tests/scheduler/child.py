@@ -1,4 +1,4 @@
-"""A scheduler in a process of its own, with one schedule declared. Arguments are those of `runscheduler`."""
+"""`manage.py` in a process of its own, with one schedule declared."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ from jobs_app import job  # noqa: E402
 def beat() -> None: ...
 
 
-call_command("runscheduler", *sys.argv[1:])
+call_command(*sys.argv[1:])

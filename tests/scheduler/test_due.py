@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs_app import job
 from jobs_app.models import ScheduleState
@@ -91,16 +92,18 @@ def test_a_switch_that_fails_stops_its_own_type_only(caplog: pytest.LogCaptureFi
     assert "its enabled= failed" in caplog.text
 
 
-def test_due_rows_are_found_through_their_index(is_postgres: bool) -> None:
+def test_the_cost_follows_the_due_rows_and_not_the_table(is_postgres: bool) -> None:
     rows = [
-        ScheduleState(job_type="beat", subject=str(n), interval_seconds=15, next_run_at=after(n + 1))
-        for n in range(2000)
+        ScheduleState(job_type="beat", subject=str(n), interval_seconds=15, next_run_at=after(n)) for n in range(2000)
     ]
     ScheduleState.objects.bulk_create(rows)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE jobs_app_schedulestate")
-    found = ScheduleState.objects.filter(
-        paused=False, retired=False, interval_seconds__isnull=False, job_type__in=["beat"], next_run_at__lte=after(5)
-    )
-    plan = found.order_by("next_run_at", "pk")[:100].explain()
-    assert "jobs_app_schedule_due" in plan
+    with CaptureQueriesContext(connection) as captured:
+        (first,) = take_due(connection, ["beat"], now=NOON, after=None, limit=10)
+        take_due(connection, ["beat"], now=after(9), after=first, limit=10)
+        next_due(connection, ["beat"], after=NOON)
+    for query in [query["sql"] for query in captured]:
+        with connection.cursor() as cursor:
+            cursor.execute(("EXPLAIN " if is_postgres else "EXPLAIN QUERY PLAN ") + query)
+            assert "jobs_app_schedule_due" in str(cursor.fetchall()), query

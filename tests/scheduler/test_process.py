@@ -15,7 +15,7 @@ import pytest
 
 from jobs_app import job
 from jobs_app.lifecycle.database import frozen_clock
-from jobs_app.models import Job, ScheduleState, WorkerState
+from jobs_app.models import Job, JobRun, ScheduleState, WorkerState
 from jobs_app.scheduler.process import PARTLY_DONE, tick_once
 from tests.by_hand import HandWorker
 from tests.scheduler.schedules import NOON, schedule
@@ -51,7 +51,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(start: Start, number: signal.Signals) -> None:
-    child = start("--poll", "60")
+    child = start("runscheduler", "--poll", "60")
     until(lambda: Job.objects.count() >= 2)
     child.send_signal(number)
     _, log = child.communicate(timeout=30)
@@ -61,9 +61,18 @@ def test_a_signal_ends_it_cleanly(start: Start, number: signal.Signals) -> None:
     assert not WorkerState.objects.exists()
 
 
+def test_beside_a_worker_it_makes_jobs_and_signs_off_with_it(start: Start) -> None:
+    child = start("runworker", "--with-scheduler")
+    until(lambda: JobRun.objects.filter(job_type="child-beat").count() >= 2)
+    assert set(WorkerState.objects.values_list("kind", flat=True)) == {"scheduler", "worker"}
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(30) == 0
+    assert not WorkerState.objects.exists()
+
+
 @pytest.mark.spec("S4.1")
 def test_jobs_are_worked_off_while_no_scheduler_lives_and_made_while_no_worker_does(start: Start) -> None:
-    child = start()
+    child = start("runscheduler")
     until(lambda: Job.objects.count() >= 3)
     child.kill()
     child.wait()
@@ -78,7 +87,7 @@ def test_jobs_are_worked_off_while_no_scheduler_lives_and_made_while_no_worker_d
 
 
 def test_several_at_once_and_one_killed_make_each_slot_once(start: Start) -> None:
-    first, *others = [start() for _ in range(3)]
+    first, *others = [start("runscheduler") for _ in range(3)]
     until(lambda: Job.objects.count() >= 10)
     first.kill()
     known = Job.objects.count()
@@ -96,7 +105,7 @@ def test_switched_off_it_stays_and_waits_for_its_signal(start: Start, tmp_path: 
         "from tests.settings import *\nJOBS = {'SCHEDULER_ENABLED': False}\n", encoding="utf-8"
     )
     path = f"{tmp_path}:{CHILD.parents[2]}"
-    child = start(DJANGO_SETTINGS_MODULE="switched_off", PYTHONPATH=path)
+    child = start("runscheduler", DJANGO_SETTINGS_MODULE="switched_off", PYTHONPATH=path)
     assert child.stderr is not None
     assert "switched off by SCHEDULER_ENABLED" in child.stderr.readline()
     child.send_signal(signal.SIGTERM)

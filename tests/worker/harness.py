@@ -22,7 +22,7 @@ from jobs_app.worker.loop import Worker, WorkerOptions
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
-QUICK = {"poll": 0.05, "grace": 10, "recover_every": 0.2, "concurrency": 4}
+QUICK = {"poll": 0.05, "grace": 10, "recover_every": 0.2, "concurrency": 4, "listen": False}
 
 
 class Ledger:

@@ -1,4 +1,4 @@
-"""Jobs that worker processes run. What they did is in the ledger, a file that outlives every kill, and not in our tables."""
+"""Jobs that worker processes run. What they did is in the ledger, a file that outlives every kill."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import logging
 import multiprocessing
 import os
 import signal
+import threading
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import Group
-from django.db import connection
+from django.db import connection, transaction
 
 from jobs_app import Backoff, current_job, job
+from jobs_app.models import Job
 
 logger = logging.getLogger("sample")
 
@@ -69,12 +72,6 @@ def hold(until: str) -> str:
     return f"by {os.getpid()}"
 
 
-@job(preset="plane")
-def hold_plane(until: str) -> None:
-    note("began")
-    wait_for(until)
-
-
 @job(max_attempts=3, backoff=AT_ONCE)
 def kill_worker() -> None:
     note("began")
@@ -93,25 +90,23 @@ def kill_once() -> str:
 
 
 def wait_for_progress() -> None:
-    from jobs_app.models import Job
-
     while not Job.objects.filter(pk=current_job().id, cursor="half").exists():
         time.sleep(0.01)
 
 
 @job(backoff=AT_ONCE)
-def hold_gil(seconds: float) -> None:
+def hold_gil(seconds: float) -> str:
     """A C call that keeps the GIL: no other thread of the process, the heartbeat among them, runs meanwhile."""
     note("began")
-    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+    if current_job().attempt == 1:
+        ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
     note("ended")
+    return f"by {os.getpid()}"
 
 
 @job
 def use_connection(until: str) -> None:
     """Sit on the thread's connection, inside a transaction."""
-    from django.db import transaction
-
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         note("began")
@@ -158,8 +153,6 @@ def fork_and_return() -> None:
 @job
 def leave_thread_behind() -> None:
     """Starts a thread that never ends and is not a daemon."""
-    import threading
-
     threading.Thread(target=lambda: time.sleep(3600)).start()
     note("ran")
 
@@ -173,7 +166,6 @@ def charge(fails: int) -> None:
 @job
 def say(word: str, times: int = 20) -> None:
     """Log in the handler and in threads that it starts."""
-    import threading
 
     def speak() -> None:
         for _ in range(times):
@@ -193,3 +185,7 @@ async def asay(word: str, times: int = 20) -> None:
         await asyncio.sleep(0)
         logger.warning("said %s", word)
         await asyncio.to_thread(logger.warning, "said %s", word)
+
+
+if _more := os.environ.get("MORE_JOBS"):
+    import_module(_more)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from tests.settings import *  # noqa: F403
 
-JOBS = {"AUTODISCOVER": "sample_jobs", "RECOVER_SECONDS": 0.5}
+JOBS = {"AUTODISCOVER": "sample_jobs", "RECOVER_SECONDS": float(os.environ.get("RECOVER_SECONDS", "0.5"))}

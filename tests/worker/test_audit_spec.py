@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,25 +9,16 @@ import pytest
 from django.db import connection
 
 from jobs_app import Backoff, current_job, get_run, job, trigger
+from jobs_app.conf import Settings
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import Job, JobAttempt, JobRun, Run
 from jobs_app.registry import registry
 from jobs_app.signals import job_finished, job_started
-from jobs_app.worker.loop import Worker, WorkerOptions
 from tests.by_hand import HandWorker, live
+from tests.waiting import until
+from tests.worker.harness import finished, working
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-@contextmanager
-def working(**options: Any) -> Iterator[Worker]:
-    """A real worker in this process; it polls, and hears no NOTIFY."""
-    worker = Worker(WorkerOptions(**{"poll": 0.02, "listen": False, "grace": 5} | options))
-    worker.start()
-    try:
-        yield worker
-    finally:
-        worker.drain()
 
 
 @pytest.mark.django_db
@@ -171,7 +160,8 @@ def test_progress_cost_and_log_are_kept_with_the_run_under_its_one_id() -> None:
         return {"grade": "B"}
 
     with working():
-        run = review.enqueue(document="d-1").wait(30, poll=0.02)
+        run = review.enqueue(document="d-1")
+        assert finished(run) == ["succeeded"]
     stored = JobRun.objects.get(pk=run.id)
     assert (stored.cursor, stored.progress_count, stored.result_count, stored.target_count) == ("page 3", 3, 2, 10)
     assert stored.queued_at <= stored.last_progress_at <= stored.finished_at + timedelta(seconds=1)
@@ -181,7 +171,7 @@ def test_progress_cost_and_log_are_kept_with_the_run_under_its_one_id() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.spec("S0.32", "S2.2")
+@pytest.mark.spec("S2.2")
 def test_the_queue_gives_priority_retries_facts_about_each_job_and_word_of_start_and_end() -> None:
     calls: list[tuple[str, int, datetime]] = []
     told: list[tuple[str, str]] = []
@@ -206,9 +196,8 @@ def test_the_queue_gives_priority_retries_facts_about_each_job_and_word_of_start
     job_started.connect(on_start)
     job_finished.connect(on_end)
     try:
-        with working(concurrency=1):
-            for run in runs:
-                run.wait(30, poll=0.02)
+        with working(concurrency=1, listen=False):
+            finished(*runs)
     finally:
         job_started.disconnect(on_start)
         job_finished.disconnect(on_end)
@@ -218,3 +207,15 @@ def test_the_queue_gives_priority_retries_facts_about_each_job_and_word_of_start
     assert sorted(of_high) == ["queued", "started", "started", "succeeded"]
     assert {word for word, name in told if name == "low"} == {"started", "succeeded"}
     assert [(run.status, run.attempts) for run in runs] == [("succeeded", 1), ("succeeded", 2)]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("S0.32")
+def test_an_idle_worker_that_hears_nothing_finds_a_new_job_at_its_next_look() -> None:
+    @job
+    def note() -> None: ...
+
+    assert Settings().worker_poll_seconds == 1
+    with working(listen=False, poll=0.05) as worker:
+        until(lambda: worker.claimer.empty_at > 0, every=0.01)
+        assert finished(note.enqueue()) == ["succeeded"]

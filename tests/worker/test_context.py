@@ -16,7 +16,14 @@ from tests.worker.flights import NOON, context_of
 def test_a_handler_knows_its_job_its_attempt_and_its_worker() -> None:
     parent = uuid4()
     context = context_of(
-        job_type="deal", queue="sp", subject="f01", attempts=4, free_attempts=1, actor="ada", parent=parent, slot_at=NOON
+        job_type="deal",
+        queue="sp",
+        subject="f01",
+        attempts=4,
+        free_attempts=1,
+        actor="ada",
+        parent=parent,
+        slot_at=NOON,
     )
     assert (context.job_type, context.queue, context.subject) == ("deal", "sp", "f01")
     assert (context.attempt, context.max_attempts) == (3, 5)
@@ -144,16 +151,16 @@ def test_a_result_that_was_set_goes_before_what_is_returned() -> None:
 def test_threads_of_a_job_may_report_at_the_same_time() -> None:
     context = context_of()
 
-    def report() -> None:
+    def report(name: str) -> None:
         for number in range(500):
             context.log("line")
             context.progress(number)
-            context.save_meta(**{f"{threading.get_ident()}": number})
+            context.save_meta(**{name: number})
 
-    threads = [threading.Thread(target=report) for _ in range(4)]
+    threads = [threading.Thread(target=report, args=(name,)) for name in "abcd"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert context.log_text().count("line") == 2000
-    assert list(context.meta.values()) == [499] * 4
+    assert context.meta == dict.fromkeys("abcd", 499)

@@ -12,6 +12,7 @@ import pytest
 
 from jobs_app import Cancel, Fail, Retry, Snooze, job
 from jobs_app.lifecycle.moves import Ended
+from jobs_app.registry import registry
 from jobs_app.retry import LONGEST_DELAY
 from jobs_app.worker.runner import run, run_async
 from tests.worker.flights import flight_of
@@ -155,8 +156,6 @@ def test_what_gave_back_work_to_be_done_has_not_succeeded() -> None:
             ended = attempt(function)
         assert (ended.state, ended.done_reason) == ("failed", "permanent")
         assert "did nothing" in ended.error
-        from jobs_app.registry import registry
-
         registry.unregister("sample")
 
 

@@ -46,7 +46,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except (DatabaseError, InterfaceError) as error:
             is_away = isinstance(error, OperationalError | InterfaceError)
-            text = f"the database could not answer: {str(error).strip()}\nIs it up, and has manage.py migrate been run?"
+            why = str(error).partition("\n")[0]
+            text = f"the database could not answer: {why}\nIs it up, and has manage.py migrate been run?"
             raise CommandError(text, returncode=DATABASE_UNAVAILABLE if is_away else 1) from error
         except KeyboardInterrupt:
             raise CommandError("interrupted", returncode=INTERRUPTED) from None

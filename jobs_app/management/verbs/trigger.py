@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +51,10 @@ def handle(options: dict[str, Any], out: Output) -> None:
         out.line(str(run.id))
     if not run.created:
         out.note("This is the run that the idempotency key was used for before.")
-    late = _wait(run, options["timeout"]) if options["wait"] else None
+    if options["wait"]:
+        _wait(run, options["timeout"])
     if out.as_json:
         out.json({"created": run.created, "run": run_data(runs.get(run.id))})
-    if late is not None:
-        raise CommandError(str(late), returncode=WAIT_TIMED_OUT)
     if options["wait"]:
         _tell_end(run, out)
 
@@ -82,15 +82,15 @@ def default_actor() -> str:
         return "cli"
 
 
-def _wait(run: RunHandle, timeout: float) -> WaitTimeout | None:
-    try:
+def _wait(run: RunHandle, timeout: float) -> None:
+    with suppress(WaitTimeout):  # told by the state the run is left in
         run.wait(timeout)
-    except WaitTimeout as late:
-        return late
-    return None
 
 
 def _tell_end(run: RunHandle, out: Output) -> None:
+    if not run.is_finished:
+        text = f"run {run.id} is still {run.status}, and goes on. See it with manage.py jobs show {run.id}"
+        raise CommandError(text, returncode=WAIT_TIMED_OUT)
     if run.status != "succeeded":
         raise CommandError(f"run {run.id} {run.status}: {run.error}", returncode=AWAITED_RUN_FAILED)
     if run.finished_at is not None:

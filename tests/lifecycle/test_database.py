@@ -1,0 +1,234 @@
+"""The database of the jobs: its clock, its transactions, and how ours wait for another writer."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from django.db import DataError, IntegrityError, OperationalError, connection, transaction
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs_app.lifecycle import database
+from jobs_app.lifecycle.database import (
+    database_now,
+    frozen_clock,
+    is_data_at_fault,
+    pinned_transaction,
+    prepare,
+    read_sqlite_time,
+    sqlite_after,
+    sqlite_time,
+    while_busy,
+    write_transaction,
+)
+from jobs_app.models import Job
+from tests.lifecycle.rows import T, stored
+from tests.lifecycle.sessions import sessions
+
+MOMENTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=14))]))
+
+
+@given(st.lists(MOMENTS, min_size=2, max_size=5))
+def test_moments_on_sqlite_sort_as_text_and_can_be_read_back(moments: list[datetime]) -> None:
+    try:
+        texts = {moment: sqlite_time(moment) for moment in moments}
+    except OverflowError:  # the first and the last day, in another zone
+        return
+    assert sorted(moments) == sorted(moments, key=lambda moment: texts[moment])
+    assert all(read_sqlite_time(text) == moment for moment, text in texts.items())
+
+
+def test_seconds_after_a_moment_on_sqlite() -> None:
+    assert read_sqlite_time(sqlite_after(sqlite_time(T), 90.5)) == T + timedelta(seconds=90.5)
+
+
+@pytest.mark.django_db
+def test_a_moment_is_stored_as_django_stores_it() -> None:
+    with frozen_clock(T):
+        stored()
+    assert Job.objects.filter(queued_at=T, run_at__lte=T).exists()
+    assert not Job.objects.filter(queued_at__gt=T).exists()
+
+
+@pytest.mark.django_db
+def test_the_clock_can_stand_still_and_goes_on_after() -> None:
+    before = database_now(connection)
+    with frozen_clock(T):
+        assert database_now(connection) == T
+        with frozen_clock(T + timedelta(days=1)):
+            assert database_now(connection) == T + timedelta(days=1)
+        assert database_now(connection) == T
+    assert database_now(connection) >= before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_error_rolls_a_write_transaction_back() -> None:
+    def fail_after_a_write() -> None:
+        with write_transaction(connection):
+            stored()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_after_a_write()
+    assert not Job.objects.exists()
+    with write_transaction(connection):
+        stored()
+    assert Job.objects.count() == 1
+    assert not connection.in_atomic_block
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_write_transaction_belongs_to_the_transaction_around_it() -> None:
+    with transaction.atomic():
+        with write_transaction(connection):
+            stored()
+        transaction.set_rollback(True)
+    assert not Job.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("on_postgres")
+def test_a_pinned_plan_ends_with_its_transaction() -> None:
+    def setting() -> str:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW enable_seqscan")
+            return str(cursor.fetchone()[0])
+
+    with pinned_transaction(connection):
+        assert setting() == "off"
+    assert setting() == "on"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_second_writer_waits_for_the_first(is_postgres: bool) -> None:
+    if is_postgres:
+        pytest.skip("PostgreSQL waits row by row")
+    with sessions(2) as [one, other]:
+        one.begin()
+        one.do(stored)
+        waiting = other.start(stored)
+        other.until_blocked(waiting)
+        one.commit()
+        waiting.result(timeout=60)
+    assert Job.objects.count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_waiting_has_an_end(monkeypatch: pytest.MonkeyPatch, is_postgres: bool) -> None:
+    if is_postgres:
+        pytest.skip("PostgreSQL waits by itself")
+    monkeypatch.setattr(database, "BUSY_FOR_SECONDS", 0.05)
+    with sessions(2) as [one, other]:
+        one.begin()
+        one.do(stored)
+        with pytest.raises(OperationalError, match="locked"):
+            other.do(stored)
+        one.rollback()
+
+
+class Host:
+    """A connection as `while_busy` sees it."""
+
+    vendor = "sqlite"
+
+    def __init__(self, in_atomic_block: bool = False) -> None:
+        self.in_atomic_block = in_atomic_block
+
+
+class Refusals:
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
+
+    def __call__(self) -> str:
+        if self.errors:
+            raise self.errors.pop(0)
+        return "done"
+
+
+def test_a_locked_database_is_asked_again() -> None:
+    locked = [OperationalError("database is locked"), OperationalError("database table is locked: jobs_app_job")]
+    host: Any = Host()
+    assert while_busy(host, Refusals(*locked)) == "done"
+
+
+def test_other_errors_are_not_waited_out() -> None:
+    host: Any = Host()
+    with pytest.raises(OperationalError, match="disk"):
+        while_busy(host, Refusals(OperationalError("disk I/O error")))
+
+
+def test_inside_a_hosts_transaction_waiting_would_not_help() -> None:
+    host: Any = Host(in_atomic_block=True)
+    with pytest.raises(OperationalError, match="locked"):
+        while_busy(host, Refusals(OperationalError("database is locked")))
+
+
+def test_a_refused_try_leaves_nothing_for_the_garbage_collector() -> None:
+    """A collector in the thread that holds the lock would wait for the connection that waits for the lock."""
+
+    class Cursor:
+        pass
+
+    cursors: list[weakref.ref[Cursor]] = []
+
+    def act() -> str:
+        cursor = Cursor()
+        cursors.append(weakref.ref(cursor))
+        if len(cursors) > 1:
+            return "done"
+        try:
+            raise ValueError
+        except ValueError as cause:
+            error = OperationalError("database is locked")
+            raise error.with_traceback(cause.__traceback__) from cause  # refers to itself, as Django's wrapper does
+
+    gc.disable()
+    try:
+        host: Any = Host()
+        assert while_busy(host, act) == "done"
+        assert cursors[0]() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readers_of_the_file_do_not_block_its_writer(is_postgres: bool) -> None:
+    prepare(connection)
+    if is_postgres:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA journal_mode")
+        assert cursor.fetchone() == ("wal",)
+
+
+class ServerError(Exception):
+    def __init__(self, sqlstate: str | None) -> None:
+        super().__init__(sqlstate)
+        self.sqlstate = sqlstate
+
+
+@pytest.mark.parametrize(
+    ("error", "sqlstate", "at_fault"),
+    [
+        (DataError("invalid byte sequence"), "22021", True),
+        (OperationalError("stack depth limit exceeded"), "54001", True),
+        (IntegrityError("check"), "23514", True),
+        (OperationalError("deadlock detected"), "40P01", False),
+        (OperationalError("terminating connection"), "57P01", False),
+        (OperationalError("disk full"), "53100", False),
+        (DataError("text fields cannot contain NUL"), None, True),
+        (IntegrityError("CHECK constraint failed"), None, True),
+        (OperationalError("database is locked"), None, False),
+        (OperationalError("server closed the connection"), None, False),
+        (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"), None, True),
+        (OverflowError("date value out of range"), None, True),
+    ],
+    ids=str,
+)
+def test_what_would_be_refused_again_is_the_datas_fault(error: Exception, sqlstate: str | None, at_fault: bool) -> None:
+    error.__cause__ = ServerError(sqlstate)
+    assert is_data_at_fault(error) is at_fault

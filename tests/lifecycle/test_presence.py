@@ -1,0 +1,85 @@
+"""Which workers are alive: a row each, beaten in database time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+
+from jobs_app.lifecycle.presence import FORGET_AFTER, Presence, announce, beat, leave
+from jobs_app.models import WorkerKind, WorkerState
+from tests.lifecycle.rows import T, at
+
+pytestmark = pytest.mark.django_db
+
+WHO = Presence(
+    id="host-1-abc",
+    name="mailer",
+    host="host",
+    pid=1,
+    version="0.1.0",
+    queues=["mail"],
+    excluded=["slow"],
+    job_types=["send", "sort"],
+    concurrency=8,
+)
+
+
+def test_a_worker_tells_who_it_is() -> None:
+    with at(0):
+        announce(connection, WHO)
+    assert WorkerState.objects.values().get() == {
+        "id": "host-1-abc",
+        "kind": "worker",
+        "name": "mailer",
+        "host": "host",
+        "pid": 1,
+        "version": "0.1.0",
+        "queues": ["mail"],
+        "excluded": ["slow"],
+        "job_types": ["send", "sort"],
+        "concurrency": 8,
+        "busy": 0,
+        "rss_bytes": 0,
+        "draining": False,
+        "drain_requested": False,
+        "started_at": T,
+        "seen_at": T,
+    }
+
+
+def test_a_beat_moves_the_time_and_says_how_busy_it_is() -> None:
+    with at(0):
+        announce(connection, WHO)
+    with at(10):
+        assert beat(connection, WHO.id, busy=3, draining=True, rss_bytes=2**33)
+    row = WorkerState.objects.get()
+    assert (row.seen_at, row.started_at) == (T + timedelta(seconds=10), T)
+    assert (row.busy, row.draining, row.rss_bytes) == (3, True, 2**33)
+
+
+def test_a_worker_whose_row_is_gone_is_told_and_announces_itself_again() -> None:
+    assert not beat(connection, WHO.id, busy=0, draining=False, rss_bytes=0)
+    announce(connection, WHO)
+    announce(connection, WHO)
+    assert beat(connection, WHO.id, busy=0, draining=False, rss_bytes=0)
+    assert WorkerState.objects.count() == 1
+
+
+def test_who_leaves_is_gone_and_the_others_stay() -> None:
+    announce(connection, WHO)
+    announce(connection, Presence(id="other", kind=WorkerKind.SCHEDULER))
+    leave(connection, WHO.id)
+    assert [(row.id, row.kind) for row in WorkerState.objects.all()] == [("other", "scheduler")]
+
+
+def test_who_was_killed_is_shown_for_a_day_and_then_forgotten() -> None:
+    with at(0):
+        announce(connection, WHO)
+    with at(FORGET_AFTER.total_seconds()):
+        announce(connection, Presence(id="second"))
+    assert WorkerState.objects.count() == 2
+    with at(FORGET_AFTER.total_seconds() + 1):
+        announce(connection, Presence(id="third"))
+    assert set(WorkerState.objects.values_list("id", flat=True)) == {"second", "third"}

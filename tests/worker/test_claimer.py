@@ -1,0 +1,171 @@
+"""Claiming: what can start now, of what is served, most urgent first, and recovery on the way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from jobs_app import Backoff, current_job, job
+from jobs_app.lifecycle.claim import Claim
+from jobs_app.models import Job, JobAttempt, JobRun
+from jobs_app.worker import claimer as claimer_module
+from jobs_app.worker import finisher as finisher_module
+from tests.waiting import until
+from tests.worker.harness import finished, outcomes, state, working
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.spec("S1.3", "S1.9", "S2.18", "S2.32", "S1.R7")
+def test_a_silent_workers_job_is_recovered_however_long_the_poll() -> None:
+    @job(backoff=Backoff(base=0, factor=1, jitter="none"))
+    def work() -> str:
+        return current_job().cursor
+
+    run = work.enqueue()
+    token = "00000000-0000-0000-0000-000000000001"
+    with working(poll=60, recover_every=0.3):
+        finished(work.enqueue())
+        Job.objects.create(
+            id="00000000-0000-0000-0000-0000000000aa",
+            state="running",
+            job_type="work",
+            queue="default",
+            run_at=run.run_at,
+            queued_at=run.queued_at,
+            max_attempts=5,
+            attempts=1,
+            payload={},
+            cursor="page 7",
+            worker_id="host-1-gone",
+            token=token,
+            started_at=run.queued_at,
+            lease_expires_at=run.queued_at,
+        )
+        until(lambda: JobRun.objects.filter(pk="00000000-0000-0000-0000-0000000000aa").exists(), seconds=10)
+    stored = JobRun.objects.get(pk="00000000-0000-0000-0000-0000000000aa")
+    assert (stored.state, stored.attempts, stored.result) == ("succeeded", 2, "page 7")
+    lost = JobAttempt.objects.get(job_id=stored.id, number=1)
+    assert (lost.outcome, lost.worker_id, lost.started_at) == ("lost", "host-1-gone", run.queued_at)
+    assert lost.message == "Worker crashed or timed out (stalled job recovery, was on host-1-gone)"
+
+
+def test_only_served_queues_are_claimed() -> None:
+    @job
+    def work() -> None: ...
+
+    runs = {queue: work.options(queue=queue).enqueue() for queue in ("mail", "mail.bulk", "sync")}
+    with working(queues=("mail*",), excluded=("*.bulk",)):
+        assert finished(runs["mail"]) == ["succeeded"]
+    assert [state(runs["mail.bulk"]), state(runs["sync"])] == ["queued"] * 2
+
+
+def test_the_most_urgent_goes_first() -> None:
+    order: list[int] = []
+
+    @job
+    def work(n: int) -> None:
+        order.append(n)
+
+    runs = [work.options(priority=n).enqueue(n=n) for n in (0, 50, -50, 100, 1)]
+    with working(concurrency=1):
+        finished(*runs)
+    assert order == [100, 50, 1, 0, -50]
+
+
+def test_a_type_whose_switch_is_broken_does_not_stop_the_claims() -> None:
+    @job(enabled=lambda: bool(1 / 0))
+    def broken() -> None: ...
+
+    @job
+    def sound() -> None: ...
+
+    with working():
+        assert finished(sound.enqueue()) == ["succeeded"]
+
+
+def test_no_more_is_claimed_than_the_worker_may_do_before_it_ends() -> None:
+    @job
+    def work() -> None: ...
+
+    work.enqueue_many([{}] * 20)
+    with working(max_jobs=7) as worker:
+        until(worker.is_spent, every=0.01)
+    assert (JobRun.objects.count(), Job.objects.filter(attempts=0).count()) == (7, 13)
+
+
+def test_claims_stop_while_too_many_reports_wait_to_be_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+    finish = finisher_module.finish
+
+    def slow(connection: Any, reports: Any) -> Any:
+        gate.wait(20)
+        return finish(connection, reports)
+
+    @job
+    def work() -> None: ...
+
+    monkeypatch.setattr(finisher_module, "finish", slow)
+    monkeypatch.setattr("jobs_app.worker.loop.MOST_UNSTORED", 5)
+    with working(concurrency=2) as worker:
+        runs = work.enqueue_many([{}] * 60)
+        until(lambda: worker.finisher.pending > 5, every=0.01)
+        until(lambda: worker._room().now == 0, every=0.01)
+        assert Job.objects.filter(state="running").count() <= 5 + 2 + 2
+        gate.set()
+        assert set(finished(*runs)) == {"succeeded"}
+    assert {tuple(outcomes(run)) for run in runs} == {("success",)}
+
+
+@pytest.mark.spec("S1.24", "S4.6", "S4.12")
+def test_what_is_due_later_is_not_claimed() -> None:
+    @job
+    def work() -> None: ...
+
+    later = work.options(delay=3600).enqueue()
+    with working():
+        finished(work.enqueue())
+        assert (state(later), later.refresh().attempts) == ("queued", 0)
+        Job.objects.filter(pk=later.id).update(run_at=later.queued_at)
+        assert finished(later) == ["succeeded"]
+
+
+def test_jobs_with_a_key_or_a_single_attempt_are_not_claimed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claimed ahead they would sit in one process while another could run them, or be spent by its crash."""
+    asked: list[Claim] = []
+    claim = claimer_module.claim
+
+    def noted(connection: Any, asking: Claim, starts: Any) -> Any:
+        asked.append(asking)
+        return claim(connection, asking, starts)
+
+    @job
+    def short() -> None: ...
+
+    monkeypatch.setattr(claimer_module, "claim", noted)
+    with working(concurrency=2) as worker:
+        finished(*short.enqueue_many([{}] * 10))
+        assert worker.pace.is_short("short")
+        finished(*short.enqueue_many([{}] * 200), *short.options(max_attempts=1).enqueue_many([{}] * 20))
+    assert any(one.limit > 2 for one in asked)
+    assert all(one.unkeyed_retryable_only for one in asked if one.limit > 2)
+
+
+def test_a_wanted_lane_is_looked_for_at_once_but_not_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    find_lanes = claimer_module.find_lanes
+
+    def costly(connection: Any) -> Any:
+        looks.append(time.monotonic())
+        time.sleep(0.02)
+        return find_lanes(connection)
+
+    monkeypatch.setattr(claimer_module, "find_lanes", costly)
+    with working(poll=60, recover_every=60) as worker:
+        until(lambda: looks, every=0.01)
+        until(lambda: worker.claimer.told(None) or len(looks) >= 3, every=0.001)
+    assert all(later - earlier >= 0.02 / 0.05 * 0.9 for earlier, later in pairwise(looks))
