@@ -87,8 +87,10 @@ def _store(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]
         return remove(connection, final) | requeue(connection, waiting)
 
 
-def _one_each(ended: Sequence[Ended]) -> list[Ended]:
+def _one_each(ended: Sequence[Ended]) -> Sequence[Ended]:
     """A handler that ends just as its worker gives it up is reported twice: an end counts more than a wait."""
+    if len({one.id.int for one in ended}) == len(ended):
+        return ended
     chosen: dict[tuple[UUID, UUID | None], Ended] = {}
     for one in sorted(ended, key=lambda one: one.state == "queued"):
         chosen.setdefault((one.id, one.token), one)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.database import NOW, is_data_at_fault, is_postgres, pinned_transaction
+from jobs_app.lifecycle.database import (
+    NOW,
+    is_data_at_fault,
+    is_postgres,
+    now_parameter,
+    pinned_transaction,
+    write_transaction,
+)
 from jobs_app.lifecycle.relation import relation
 
 
@@ -33,21 +40,20 @@ class Progress(NamedTuple):
 
 
 # A lease is never shortened. A job whose row does not come back is not ours any more.
-OURS = "job.id = held.id AND job.token = held.token AND job.state = 'running'"
 # A row that somebody is just writing is passed and extended by the next beat: waiting for it, in the handler's own
-# transaction perhaps, would let the leases of all the others run out.
+# transaction perhaps, would let the leases of all the others run out. Rows are found by arrays and updated by ctid:
+# a join reads the whole backlog where statistics are stale, or the square of what is held where the plan is pinned.
+OURS = "id = ANY (%(ids)s) AND id || ' ' || token = ANY (%(pairs)s) AND state = 'running'"
 POSTGRES_EXTEND = f"""
-WITH held AS ({{rows}}),
-ours AS MATERIALIZED (SELECT job.id, job.cancel_requested FROM held JOIN jobs_app_job AS job ON {OURS}),
-free AS MATERIALIZED (
-  SELECT job.id, held.until FROM held JOIN jobs_app_job AS job ON {OURS} FOR NO KEY UPDATE OF job SKIP LOCKED),
+WITH ours AS MATERIALIZED (SELECT id, cancel_requested FROM jobs_app_job WHERE {OURS}),
 extended AS (
-  UPDATE jobs_app_job AS job SET lease_expires_at = greatest(job.lease_expires_at, free.until)
-    FROM free WHERE job.id = free.id)
+  UPDATE jobs_app_job SET lease_expires_at = greatest(lease_expires_at, {NOW} + make_interval(secs => %(lease)s))
+   WHERE ctid = ANY (ARRAY (SELECT ctid FROM jobs_app_job WHERE {OURS} FOR NO KEY UPDATE SKIP LOCKED)))
 SELECT id, cancel_requested FROM ours
 """
-SQLITE_EXTEND = f"""
-UPDATE jobs_app_job AS job SET lease_expires_at = max(lease_expires_at, held.until) FROM ({{rows}}) AS held WHERE {OURS}
+SQLITE_EXTEND = """
+UPDATE jobs_app_job AS job SET lease_expires_at = max(lease_expires_at, held.until) FROM ({rows}) AS held
+ WHERE job.id = held.id AND job.token = held.token AND job.state = 'running'
 RETURNING id, cancel_requested
 """
 SAVE = """
@@ -73,23 +79,15 @@ def extend(connection: BaseDatabaseWrapper, held: Sequence[Held]) -> dict[UUID, 
     """Renew the leases; for each job that is still ours, whether it was asked to stop."""
     if not held:
         return {}
-    rows, parameters = relation(connection, {"id": "uuid", "token": "uuid", "until": "after"}, held)
-    sql = (POSTGRES_EXTEND if is_postgres(connection) else SQLITE_EXTEND).format(rows=rows)
-    return {
-        run_id if isinstance(run_id, UUID) else UUID(run_id): bool(asked)
-        for run_id, asked in _execute(connection, sql, parameters)
-    }
+    return (_extend_postgres if is_postgres(connection) else _extend_sqlite)(connection, held)
 
 
 def save_progress(connection: BaseDatabaseWrapper, reports: Sequence[Progress]) -> None:
     """Store the newest words. One that cannot be stored is dropped alone: it must cost no other job its lease."""
     if not reports:
         return
-    in_order = sorted(reports, key=lambda report: report.id)
-    rows, parameters = relation(connection, PROGRESS_COLUMNS, in_order)
-    now = NOW if is_postgres(connection) else "%(now)s"
     try:
-        _execute(connection, SAVE.format(rows=rows, now=now), parameters)
+        _save(connection, sorted(reports, key=lambda report: report.id))
     except (DatabaseError, ValueError, TypeError, OverflowError) as error:
         if not is_data_at_fault(error):
             raise
@@ -99,7 +97,28 @@ def save_progress(connection: BaseDatabaseWrapper, reports: Sequence[Progress]) 
             save_progress(connection, reports[middle:])
 
 
-def _execute(connection: BaseDatabaseWrapper, sql: str, parameters: dict[str, Any]) -> list[Any]:
+def _extend_postgres(connection: BaseDatabaseWrapper, held: Sequence[Held]) -> dict[UUID, bool]:
+    """One statement for each length of lease: most workers have one."""
+    ours: dict[UUID, bool] = {}
+    for lease in {one.lease for one in held}:
+        same = [one for one in held if one.lease == lease]
+        ids, pairs = [one.id for one in same], [f"{one.id} {one.token}" for one in same]
+        parameters = {"now": now_parameter(connection), "ids": ids, "pairs": pairs, "lease": lease}
+        with pinned_transaction(connection), connection.cursor() as cursor:
+            cursor.execute(POSTGRES_EXTEND, parameters)
+            ours.update(cursor.fetchall())
+    return ours
+
+
+def _extend_sqlite(connection: BaseDatabaseWrapper, held: Sequence[Held]) -> dict[UUID, bool]:
+    rows, parameters = relation(connection, {"id": "uuid", "token": "uuid", "until": "after"}, held)
+    with write_transaction(connection), connection.cursor() as cursor:
+        cursor.execute(SQLITE_EXTEND.format(rows=rows), parameters)
+        return {UUID(run_id): bool(asked) for run_id, asked in cursor.fetchall()}
+
+
+def _save(connection: BaseDatabaseWrapper, reports: Sequence[Progress]) -> None:
+    rows, parameters = relation(connection, PROGRESS_COLUMNS, reports)
+    sql = SAVE.format(rows=rows, now=NOW if is_postgres(connection) else "%(now)s")
     with pinned_transaction(connection), connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return cursor.fetchall() if cursor.description else []

@@ -133,7 +133,8 @@ def _move(
 ) -> set[UUID]:
     if not ended:
         return set()
-    rows, parameters = relation(connection, COLUMNS, [_row(one) for one in sorted(ended, key=lambda one: one.id)])
+    in_order = sorted(ended, key=lambda one: one.id.int)  # everything that locks several jobs locks them by id
+    rows, parameters = relation(connection, COLUMNS, [_row(one) for one in in_order])
     with connection.cursor() as cursor:
         if is_postgres(connection):
             cursor.execute(postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)

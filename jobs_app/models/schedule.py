@@ -70,7 +70,7 @@ class ScheduleState(JobsModel):
             models.UniqueConstraint("job_type", "subject", "name", name="jobs_app_schedule_unique"),
             models.CheckConstraint(
                 name="jobs_app_schedule_one_rule",
-                condition=Q(interval_seconds__gt=0, cron="", once_at=None)
+                condition=Q(interval_seconds__isnull=False, interval_seconds__gt=0, cron="", once_at=None)
                 | (Q(interval_seconds=None, once_at=None) & ~Q(cron=""))
                 | Q(interval_seconds=None, cron="", once_at__isnull=False),
             ),

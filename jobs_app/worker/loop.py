@@ -120,11 +120,11 @@ class Worker:
         return not in_hand and self.claimer.empty_at > self._stored_at
 
     def is_spent(self) -> bool:
-        """Has done its share: `--max-jobs` or `--max-rss`."""
+        """Has done its share: `--max-jobs`, and they are done, or `--max-rss`, and something is done."""
         options = self.options
         if options.max_jobs is not None and self._claimed >= options.max_jobs:
-            return True
-        return options.max_rss is not None and rss_bytes() > options.max_rss
+            return not len(self.hangar)
+        return options.max_rss is not None and self._stored_at > 0 and rss_bytes() > options.max_rss
 
     def _room(self) -> Room:
         unstored = self.finisher.pending

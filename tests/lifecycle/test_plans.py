@@ -11,10 +11,12 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 
-from jobs_app.lifecycle import claim, lanes, recover
+from jobs_app.lifecycle import claim, heartbeat, lanes, recover
 from jobs_app.lifecycle.claim import Claim, claim_parameters
 from jobs_app.lifecycle.database import NOW, PIN_PLAN
+from jobs_app.lifecycle.heartbeat import Held
 from jobs_app.lifecycle.lanes import Start
+from jobs_app.models import Job
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("on_postgres")]
 
@@ -142,6 +144,16 @@ def test_recovery_reads_what_runs_and_not_what_waits() -> None:
     assert rows_read(expired) == 10
     assert {node["Index Name"] for node in too_late if "Index Name" in node} == {"jobs_app_job_expiry"}
     assert rows_read(too_late) == 0
+
+
+@pytest.mark.usefixtures("backlog")
+def test_a_heartbeat_reads_what_it_holds_and_not_what_waits() -> None:
+    fill(500, state="'running'", token="gen_random_uuid()", lease="now() + interval '1 hour'")
+    held = [Held(run_id, token, 30) for run_id, token in Job.objects.filter(state="running").values_list("id", "token")]
+    ids, pairs = [one.id for one in held], [f"{one.id} {one.token}" for one in held]
+    nodes = explained(heartbeat.POSTGRES_EXTEND, {"now": None, "ids": ids, "pairs": pairs, "lease": 30.0})
+    assert not {"Seq Scan", "Hash Join", "Nested Loop"} & {node["Node Type"] for node in nodes}
+    assert rows_read(nodes) <= 4 * len(held)
 
 
 @pytest.mark.slow

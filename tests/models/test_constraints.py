@@ -72,9 +72,7 @@ def test_a_key_is_taken_once() -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        pytest.param(
-            {}, marks=pytest.mark.xfail(reason="a comparison with NULL is NULL, and a CHECK takes NULL for held")
-        ),
+        {},
         {"interval_seconds": 0},
         {"interval_seconds": -5},
         {"interval_seconds": 60, "cron": "* * * * *"},

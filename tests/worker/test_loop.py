@@ -16,6 +16,8 @@ from django.db import transaction
 from jobs_app import Backoff, Retry, current_job, job
 from jobs_app.models import Job, JobAttempt, JobRun, WorkerState
 from jobs_app.registry import registry
+from jobs_app.worker import runner as runner_module
+from jobs_app.worker.loop import Worker, WorkerOptions
 from tests.waiting import until
 from tests.worker.harness import finished, outcomes, state, working
 
@@ -80,8 +82,11 @@ def test_a_job_that_fails_twice_succeeds_at_its_third_attempt() -> None:
 
 
 @pytest.mark.spec("S4.15", "S2.21")
-def test_one_result_that_cannot_be_stored_costs_the_others_nothing() -> None:
-    bad = {1: object(), 2: "a\0b", 3: "x" * 2_000_000, 4: {"deep": {}}, 5: Exception("\0")}
+def test_one_result_that_cannot_be_stored_costs_the_others_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that is seen to be bad nor one that only the database refuses."""
+    as_json = runner_module._result
+    monkeypatch.setattr(runner_module, "_result", lambda value: "{no json" if value == "trick" else as_json(value))
+    bad: dict[int, Any] = {1: object(), 2: "a\0b", 3: "x" * 2_000_000, 4: {"deep": {}}, 5: Exception("\0"), 6: "trick"}
     nested = bad[4]
     for _ in range(100):
         nested["deep"] = nested = {"deep": {}}
@@ -97,7 +102,7 @@ def test_one_result_that_cannot_be_stored_costs_the_others_nothing() -> None:
         until(lambda: JobRun.objects.count() == 19 and JobAttempt.objects.count() == 20, every=0.02)
     results = {run.payload["n"]: run.refresh().result for run in runs}
     assert {n: results[n] for n in results if n not in bad} == {n: n for n in range(20) if n not in bad}
-    assert all("not_stored" in results[n] for n in (1, 2, 3, 4))
+    assert all("not_stored" in results[n] for n in (1, 2, 3, 4, 6))
     assert (runs[5].status, outcomes(runs[5])) == ("retrying", ["error"])
 
 
@@ -280,7 +285,6 @@ def test_a_handler_that_ends_just_as_the_grace_does_is_reported_once(caplog: pyt
         Job.objects.all().delete()
 
 
-@pytest.mark.spec("S2.16")
 def test_unknown_and_disabled_types_stay_queued_and_unspent_while_others_run() -> None:
     switch = [True]
 
@@ -349,3 +353,21 @@ def test_a_retry_after_an_absurd_time_is_stored_and_holds_up_nobody() -> None:
         until(lambda: outcomes(run) == ["error"], every=0.02)
         assert finished(sound.enqueue()) == ["succeeded"]
     assert Job.objects.get(pk=run.id).run_at - run.queued_at > timedelta(days=360)
+
+
+def test_a_worker_that_may_do_one_job_does_it_before_it_ends() -> None:
+    """It is spent by what it did and not by what it claimed, or it could give back its only job each time."""
+
+    @job
+    def work() -> None: ...
+
+    for options in ({"max_jobs": 1}, {"max_rss": 1}):
+        runs = work.enqueue_many([{}] * 2)
+        with working(concurrency=1, **options) as worker:
+            until(worker.is_spent, every=0.0001)
+        assert "succeeded" in [run.refresh().status for run in runs]
+        Job.objects.all().delete()
+
+
+def test_a_worker_is_not_spent_by_its_bare_size() -> None:
+    assert not Worker(WorkerOptions(max_rss=1)).is_spent()

@@ -59,7 +59,7 @@ def test_the_first_term_lets_running_jobs_finish(start: Start, samples: Any, led
     worker = start("--concurrency", "2").wait_for_start()
     runs = holding(samples, ledger, gate, 2)
     waiting = samples.ping.enqueue()
-    worker.term()
+    worker.signal(signal.SIGINT)
     worker.term()  # at once: the same stop, said twice
     until(lambda: WorkerState.objects.filter(draining=True).exists(), every=0.02)
     assert {state(run) for run in runs} == {"running"}
@@ -121,11 +121,10 @@ def test_a_stop_is_heard_at_every_moment_of_the_start(start: Start, samples: Any
         runs.append(samples.ping.enqueue())
         worker = start("--with-scheduler")
         time.sleep(moment / 1000)
-        worker.signal(signal.SIGINT if moment % 200 else signal.SIGTERM)
+        worker.term()
         code = worker.wait(15)
         # Before Python has come to our code the default of the system ends it, with nothing in its hands.
-        has_begun = " slots" in worker.log()
-        assert code == 0 or (not has_begun and code in (-signal.SIGTERM, -signal.SIGINT, 1)), worker.log()
+        assert code == 0 or (code == -signal.SIGTERM and " slots" not in worker.log()), worker.log()
         assert not Job.objects.filter(state="running").exists()
     for run in runs:
         row = Job.objects.filter(pk=run.id).first()
@@ -165,13 +164,16 @@ def test_threads_that_handlers_leave_behind_do_not_keep_the_process(start: Start
     assert run.refresh().status == "succeeded"
 
 
-def test_a_handler_may_fork(start: Start, samples: Any, ledger: Ledger) -> None:
+def test_a_handler_may_fork(is_postgres: bool, start: Start, samples: Any, ledger: Ledger) -> None:
     """Its copy of a connection is never used, and a child that it forgets to end does not become a second worker."""
     worker = start("--concurrency", "1").wait_for_start()
-    runs = [samples.fork_and_query.enqueue(name="x"), samples.fork_and_return.enqueue(), samples.ping.enqueue()]
-    assert finished(*runs) == ["succeeded"] * 3
-    assert ledger.lines("ran")[0]["code"] == 0
-    assert sorted(Group.objects.values_list("name", flat=True)) == ["x after", "x before", "x child"]
+    runs = [samples.fork_and_return.enqueue(), samples.ping.enqueue()]
+    if is_postgres:  # SQLite itself may not be used in a process forked from one with threads: its mutexes stay locked
+        runs.append(samples.fork_and_query.enqueue(name="x"))
+    assert set(finished(*runs)) == {"succeeded"}
+    if is_postgres:
+        assert ledger.lines("ran")[-1]["code"] == 0
+        assert sorted(Group.objects.values_list("name", flat=True)) == ["x after", "x before", "x child"]
     assert {line["pid"] for line in ledger.lines("ran")} == {worker.pid}
     children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
     until(lambda: all(is_gone(int(pid)) for pid in children.read_text().split()), every=0.02)

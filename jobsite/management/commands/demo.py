@@ -45,9 +45,20 @@ class Command(BaseCommand):
             f"\n  The site    http://{HOST}:{port}/"
             f"\n  The admin   http://{HOST}:{port}/admin/"
             f"\n  Log in as   {demo_data.ADMIN_NAME}   password   {password}   (a new one at each start)"
+            f"\n  Beside it   {' '.join(self._beside())}"
             "\n  Ctrl-C stops web, worker and scheduler.\n"
         )
         self.stdout.flush()
+
+    def _beside(self) -> list[str]:
+        """A command for another terminal, with what this one was given by `make`."""
+        url = os.environ.get("DATABASE_URL")
+        return [
+            "DEBUG=1",
+            *([f"DATABASE_URL='{url}'"] if url else []),
+            os.path.relpath(sys.executable),
+            "manage.py jobs status",
+        ]
 
 
 def _manage(*arguments: str) -> list[str]:
