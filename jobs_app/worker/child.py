@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -40,6 +41,11 @@ def _work(
         signals,
         beside=[import_string(path)() for path in beside],
         parent=parent,
-        ready=lambda: ready.send_bytes(b"ready"),
+        ready=lambda: _tell(ready),
     )
     exit_soon(code)
+
+
+def _tell(ready: Connection) -> None:
+    with suppress(OSError):  # the supervisor is gone; the worker will see that too, and end in order
+        ready.send_bytes(b"ready")

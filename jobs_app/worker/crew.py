@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from jobs_app.worker.executors import Chunk, Done, EventLoop, Threads
 from jobs_app.worker.flight import Flight
 from jobs_app.worker.pace import Pace
+
+logger = logging.getLogger("jobs_app.worker")
 
 
 class Crew:
@@ -43,7 +46,10 @@ class Crew:
         free = max(0, self.size - running)
         for flight in waiting[:free]:
             self._threads.submit(Chunk([flight]))
-        return waiting[free:] + self._event_loop.take_back(idle_seconds)
+        blocked = self._event_loop.take_back(idle_seconds)
+        if blocked:
+            logger.warning("an async job blocks the event loop; %s that wait for it go back", len(blocked))
+        return waiting[free:] + blocked
 
     def take_back(self) -> list[Flight]:
         """Everything that has not started."""

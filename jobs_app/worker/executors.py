@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 import time
@@ -16,6 +17,8 @@ from django.db import close_old_connections, connections, reset_queries
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.runner import run, run_async
 from jobs_app.worker.tidying import tidy
+
+logger = logging.getLogger("jobs_app.worker")
 
 TIDY_SECONDS = 1.0  # the thread that async handlers share for their queries is looked after this often
 BLOCKED_SECONDS = 0.5  # an event loop that does not answer for so long gets no more work
@@ -49,9 +52,7 @@ class Threads:
         self._chunks.add(chunk)
         with self._growing:  # both the claimer and the heartbeat come here
             if len(self._threads) < min(self.size, len(self._chunks)):
-                thread = threading.Thread(target=self._work, name=f"jobs-{len(self._threads)}", daemon=True)
-                thread.start()
-                self._threads.append(thread)
+                self._grow()
         self._queue.put(chunk)
 
     def take_back(self, idle_seconds: float) -> list[Flight]:
@@ -67,9 +68,19 @@ class Threads:
         for _ in self._threads:
             self._queue.put(None)
 
+    def _grow(self) -> None:
+        thread = threading.Thread(target=self._work, name=f"jobs-{len(self._threads)}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the chunk waits for a thread that is there, or is taken back
+            logger.error("no thread for another job: %s", error)
+        else:
+            self._threads.append(thread)
+
     def _work(self) -> None:
         try:
             while (chunk := self._queue.get()) is not None:
+                tidy()  # it may have waited for long
                 while flight := self._next(chunk):
                     self._run(flight)
                 self._chunks.discard(chunk)
@@ -77,7 +88,6 @@ class Threads:
             connections.close_all()
 
     def _run(self, flight: Flight) -> None:
-        tidy()
         report = run(flight)
         if os.getpid() != self._pid:
             os._exit(0)  # a copy of the worker that the handler forked and forgot to end

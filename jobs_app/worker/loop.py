@@ -69,6 +69,7 @@ class Worker:
         self.pace = Pace()
         self.stop_requested = threading.Event()
         self._claimed = 0
+        self._enough = options.concurrency  # in hand; with fewer there is room for more
         self._stored_at = float("-inf")
         self._crew = Crew(options.concurrency, self.pace, self._done)
         self.finisher = Finisher(self.hangar, self._stored)
@@ -127,21 +128,21 @@ class Worker:
         return options.max_rss is not None and self._stored_at > 0 and rss_bytes() > options.max_rss
 
     def _room(self) -> Room:
-        unstored = self.finisher.pending
-        in_hand = len(self.hangar) - unstored
+        in_hand = self._in_hand()
         left = self._left()
-        if unstored > MOST_UNSTORED:
+        ahead = self.pace.ahead()
+        self._enough = self.options.concurrency + ahead // 2
+        if self.finisher.pending > MOST_UNSTORED:
             return Room(now=0, ahead=0)
         now = max(0, min(self.options.concurrency - in_hand, left))
-        return Room(now=now, ahead=self._ahead(in_hand + now, left - now))
-
-    def _ahead(self, taken: int, left: int) -> int:
-        ahead = self.pace.ahead()
-        most = min(self.options.concurrency + ahead - taken, left)
         # A claim of a few rows costs as much as one of hundreds, so the buffer is filled by halves.
-        if most < ahead // 2 or self.hangar.slow(SLOW_SECONDS) >= self.options.concurrency:
-            return 0
-        return most
+        if in_hand + now > self._enough or self.hangar.slow(SLOW_SECONDS) >= self.options.concurrency:
+            return Room(now=now, ahead=0)
+        return Room(now=now, ahead=min(self.options.concurrency + ahead - in_hand - now, left - now))
+
+    def _in_hand(self) -> int:
+        """Waiting for a thread, or running."""
+        return len(self.hangar) - self.finisher.pending
 
     def _left(self) -> int:
         return 10**9 if self.options.max_jobs is None else self.options.max_jobs - self._claimed
@@ -173,11 +174,14 @@ class Worker:
         if report.started is not None:
             self.pace.note(report.flight.job.job_type, report.finished - report.started)
         self._stored_at = time.monotonic()
-        self._idle.set()
-        self._wake_claimer()
+        if not self._idle.is_set():
+            self._idle.set()
+        self._wake_claimer(anyway=self.options.once)  # it may have made something due
 
-    def _wake_claimer(self) -> None:
-        if self.claimer.starved or self.options.once:
+    def _wake_claimer(self, *, anyway: bool = False) -> None:
+        """Not at each of thousands of short jobs: when there is room again for many of them, or for a long one."""
+        has_room = self.claimer.starved and self._in_hand() <= self._enough
+        if (has_room or anyway) and not self.claimer.wake.is_set():
             self.claimer.wake.set()
 
     def _watch(self) -> None:

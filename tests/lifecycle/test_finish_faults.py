@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -79,8 +79,6 @@ def test_a_wait_beyond_all_calendars_is_a_long_wait(delay: float) -> None:
 
 
 def test_what_is_wrong_with_the_server_is_not_blamed_on_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from django.db import OperationalError
-
     tries: list[int] = []
 
     def down(_: Any, ended: list[Any]) -> Any:

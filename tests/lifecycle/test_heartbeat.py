@@ -11,7 +11,7 @@ from django.db import connection
 
 from jobs_app.lifecycle.heartbeat import Held, Progress, extend, save_progress
 from jobs_app.lifecycle.recover import recover
-from jobs_app.models import Job
+from jobs_app.models import Job, JobRun
 from tests.lifecycle.rows import T, at, done, one_running, stored, tables, take
 from tests.lifecycle.sessions import sessions
 
@@ -145,8 +145,6 @@ def test_progress_needs_the_token() -> None:
 @pytest.mark.django_db
 @pytest.mark.spec("S1.4")
 def test_the_run_keeps_the_progress_of_its_job() -> None:
-    from jobs_app.models import JobRun
-
     job = one_running()
     save_progress(connection, [progress(job)])
     assert done(job)

@@ -106,16 +106,16 @@ def assert_the_search_for_lanes_reads_little() -> None:
 
 @pytest.fixture(params=["never analysed", "analysed while empty", "analysed while all ran", "analysed"])
 def backlog(request: pytest.FixtureRequest, on_postgres: None, db: None) -> None:
-    """20,000 jobs due and 20,000 due later in six lanes, unseen or seen by the planner."""
+    """10,000 jobs due and 10,000 due later in six lanes, unseen or seen by the planner."""
     if request.param == "analysed while empty":
         run("ANALYZE jobs_app_job")
     if request.param == "analysed while all ran":
-        fill(20_000, state="'running'", token="gen_random_uuid()", lease="now() + interval '1 hour'")
+        fill(10_000, state="'running'", token="gen_random_uuid()", lease="now() + interval '1 hour'")
         run("ANALYZE jobs_app_job")
         run("UPDATE jobs_app_job SET state = 'queued', lease_expires_at = NULL, token = NULL")
     else:
-        fill(20_000)
-    fill(20_000, due="n + 60")
+        fill(10_000)
+    fill(10_000, due="n + 60")
     if request.param == "analysed":
         run("ANALYZE jobs_app_job")
 

@@ -193,3 +193,22 @@ def test_what_waits_goes_to_free_threads_and_only_the_rest_back(ended: Ended) ->
     gate.set()
     ended.wait(2)
     crew.stop()
+
+
+def test_a_system_that_gives_no_more_threads_costs_no_job(
+    ended: Ended, make_threads: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    threads = make_threads(4)
+    sample = job(name="sample")(lambda: None)
+    first = flight_of(sample)
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        threads.submit(Chunk([first]))
+    assert "no thread for another job" in caplog.text
+    assert threads.take_back(0) == [first]
+    threads.submit(Chunk([first]))
+    assert ended.wait(1) == ["succeeded"]

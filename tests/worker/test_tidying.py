@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group
 from django.db import connection, connections, transaction
 
 from jobs_app.worker import tidying
@@ -14,8 +16,6 @@ from jobs_app.worker import tidying
 
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_that_was_left_open_is_rolled_back(caplog: pytest.LogCaptureFixture) -> None:
-    from django.contrib.auth.models import Group
-
     transaction.atomic().__enter__()
     Group.objects.create(name="uncommitted")
     with caplog.at_level(logging.WARNING):
@@ -43,7 +43,10 @@ def test_a_forked_process_opens_connections_of_its_own() -> None:
     connection.ensure_connection()
     raw = connection.connection
     read, write = os.pipe()
-    if (pid := os.fork()) == 0:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python itself warns of a fork beside threads
+        pid = os.fork()
+    if pid == 0:
         try:
             is_new = connections["default"].connection is not raw
             os.write(write, b"new" if is_new else b"old")
