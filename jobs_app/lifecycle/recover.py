@@ -84,7 +84,7 @@ def _verdict(row: tuple[Any, ...], random: Callable[[], float]) -> Ended:
 
 
 def _expired(run_id: UUID) -> Ended:
-    reason = "not started before its expires_at"
+    reason = "no attempt could start before its expires_at"
     return Ended(id=run_id, token=None, state="failed", outcome="", done_reason="expired", error=reason)
 
 

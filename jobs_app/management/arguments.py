@@ -32,3 +32,15 @@ def moment(text: str) -> datetime:
         return values.moment(datetime.fromisoformat(text))
     except ValueError:
         raise argparse.ArgumentTypeError("use a date, a time and a zone, as 2026-01-31T09:00:00Z") from None
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Several names, as `mail,sync`."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    if text.isdecimal() and (number := int(text)) > 0:
+        return number
+    raise argparse.ArgumentTypeError(f"use a whole number above 0, not {text!r}")

@@ -141,7 +141,7 @@ def test_what_was_not_started_in_time_ends_expired_without_an_attempt() -> None:
         assert recover(connection).expired == {late, held}
     for run in JobRun.objects.all():
         assert (run.state, run.outcome, run.done_reason, run.attempts) == ("failed", "", "expired", 0)
-        assert (run.error, run.started_at) == ("not started before its expires_at", None)
+        assert (run.error, run.started_at) == ("no attempt could start before its expires_at", None)
         assert run.finished_at == T + timedelta(seconds=11)
         assert attempts_of(run.id) == []
     assert set(Job.objects.values_list("id", flat=True)) == {running, in_time}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobs_app.management.arguments import moment, period, seconds
+from jobs_app.management.arguments import moment, names, period, positive, seconds
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,15 @@ def test_a_moment_has_a_zone() -> None:
 def test_other_moments_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="2026-01-31T09:00:00Z"):
         moment(text)
+
+
+def test_names_are_separated_by_commas() -> None:
+    assert names("mail, sync.*,,") == ("mail", "sync.*")
+    assert names("") == ()
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", ""])
+def test_a_count_is_a_whole_number_above_zero(text: str) -> None:
+    assert positive("12") == 12
+    with pytest.raises(ArgumentTypeError, match="above 0"):
+        positive(text)

@@ -112,6 +112,7 @@ def test_several_processes_or_a_reload_need_a_supervisor(started: list[Any], set
         ["--on-shutdown", "explode"],
         ["--once", "--processes", "2"],
         ["--once", "--reload"],
+        ["--once", "--with-scheduler"],
     ],
 )
 def test_what_cannot_work_is_refused(arguments: list[str], started: list[Any]) -> None:

@@ -117,7 +117,7 @@ def test_a_term_after_two_seconds_forces_the_release_and_exits_1(
 
 def test_a_stop_is_heard_at_every_moment_of_the_start(start: Start, samples: Any, ledger: Ledger) -> None:
     runs = []
-    for moment in range(0, 1200, 100):
+    for moment in range(0, 1200, 150):
         runs.append(samples.ping.enqueue())
         worker = start("--with-scheduler")
         time.sleep(moment / 1000)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import logging
 import sys
 from typing import Any
 
@@ -11,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs_app import logs
 from jobs_app.conf import ON_SHUTDOWN, get_settings
+from jobs_app.management.arguments import LOG_LEVELS, names, period, positive, seconds
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.loop import Scheduler
 from jobs_app.worker.loop import WorkerOptions
@@ -20,7 +19,6 @@ from jobs_app.worker.serving import Serving
 from jobs_app.worker.supervisor import Supervisor
 
 MEGABYTE = 1024 * 1024
-LOG_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG, 3: logging.DEBUG}
 
 
 class Command(BaseCommand):
@@ -33,14 +31,9 @@ class Command(BaseCommand):
         add("--exclude", type=names, default=(), help="queues or patterns not to serve")
         add("--concurrency", type=positive, default=settings.worker_concurrency, help="jobs at once in a process")
         add("--processes", type=positive, help="processes, each with its own slots")
-        add("--poll", type=seconds, default=settings.worker_poll_seconds, help="seconds between looks when idle")
-        add("--lease", type=seconds, default=settings.lease_seconds, help="seconds until a silent worker loses a job")
-        add(
-            "--grace",
-            type=seconds_or_none,
-            default=settings.grace_seconds,
-            help="seconds running jobs get when stopping",
-        )
+        add("--poll", type=period, default=settings.worker_poll_seconds, help="seconds between looks when idle")
+        add("--lease", type=period, default=settings.lease_seconds, help="seconds until a silent worker loses a job")
+        add("--grace", type=seconds, default=settings.grace_seconds, help="seconds running jobs get when stopping")
         add("--on-shutdown", choices=ON_SHUTDOWN, help="what becomes of them after that, whatever their preset says")
         add("--no-listen", action="store_true", help="poll only; for a pooler in transaction mode")
         add("--max-jobs", type=positive, help="stop (a supervisor starts anew) after so many jobs")
@@ -55,6 +48,8 @@ class Command(BaseCommand):
         signals.install()  # before anything else: a stop during start-up counts too
         if options["once"] and ((options["processes"] or 1) > 1 or options["reload"]):
             raise CommandError("--once works in one process; leave --processes and --reload out")
+        if options["once"] and options["with_scheduler"]:
+            raise CommandError("--once works off what is due now; to make that of schedules first, runscheduler --once")
         level = LOG_LEVELS[options["verbosity"]]
         logs.configure(level)
         code = self._run(options, worker_options(options), signals, level)
@@ -94,23 +89,3 @@ def worker_options(options: dict[str, Any]) -> WorkerOptions:
         name=options["name"],
         once=options["once"],
     )
-
-
-def names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def positive(text: str) -> int:
-    if (number := int(text)) < 1:
-        raise argparse.ArgumentTypeError(f"must be 1 or more, not {text}")
-    return number
-
-
-def seconds_or_none(text: str) -> float:
-    return 0.0 if float(text) == 0 else seconds(text)
-
-
-def seconds(text: str) -> float:
-    if not 0 < (number := float(text)) < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be seconds above 0, not {text}")
-    return number
