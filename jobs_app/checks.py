@@ -21,6 +21,8 @@ from jobs_app.registry import JobType, registry
 
 TAG = "jobs_app"
 COMMANDS = ("runworker", "runscheduler", "jobs")
+BESIDE_HANDLERS = 5  # connections of a worker's own: it claims, finishes, beats, listens and schedules
+POOL_SIZE = 4  # psycopg's, where the settings give none
 
 # What a job type may say already, and this version stores without acting on it.
 NOT_ENFORCED: dict[str, Callable[[JobType], bool]] = {
@@ -30,6 +32,7 @@ NOT_ENFORCED: dict[str, Callable[[JobType], bool]] = {
     "timeout": lambda job_type: job_type.timeout is not None,
     "isolation": lambda job_type: job_type.isolation == "process",
     "retention": lambda job_type: job_type.retention is not None,
+    "permission": lambda job_type: job_type.permission is not None,
 }
 
 
@@ -102,10 +105,49 @@ def atomic_jobs_share_the_database(**kwargs: Any) -> list[CheckMessage]:
         return []
     return [
         Error(
-            f"atomic=True cannot hold for {', '.join(names)}: the jobs are in database {connection.alias!r}, "
-            f"the handlers write to {DEFAULT_DB_ALIAS!r}.",
-            hint="Remove atomic=True and make the handlers safe to repeat, or keep the jobs in the default database.",
+            f"atomic=True cannot hold for {', '.join(names)}: the jobs are in database {connection.alias!r}, and what "
+            f"handlers write to {DEFAULT_DB_ALIAS!r} neither commits nor rolls back with them.",
+            hint="Remove atomic=True and make the handlers safe to repeat, or keep the jobs in the default database. "
+            f"If these handlers write to models in {connection.alias!r} only, it does hold: silence this with "
+            "SILENCED_SYSTEM_CHECKS = ['jobs_app.E006'].",
             id="jobs_app.E006",
+        )
+    ]
+
+
+@register(TAG)
+def enqueues_join_the_transactions(**kwargs: Any) -> list[CheckMessage]:
+    connection = _jobs_connection()
+    if connection is None or connection.alias == DEFAULT_DB_ALIAS:
+        return []
+    return [
+        checks.Warning(
+            f"The jobs are in database {connection.alias!r}: a job that is enqueued in a transaction of another "
+            "database is stored at once, and stays when that transaction rolls back.",
+            hint="Enqueue in transaction.on_commit, or keep the jobs in the default database. "
+            "Silence this with SILENCED_SYSTEM_CHECKS = ['jobs_app.W004'].",
+            id="jobs_app.W004",
+        )
+    ]
+
+
+@register(TAG)
+def pool_is_large_enough(**kwargs: Any) -> list[CheckMessage]:
+    connection = _jobs_connection()
+    size = None if connection is None else _pool_size(connection)
+    if connection is None or size is None:
+        return []
+    slots = get_settings().worker_concurrency
+    needed = slots + BESIDE_HANDLERS
+    if size >= needed:
+        return []
+    return [
+        checks.Warning(
+            f"The connection pool of database {connection.alias!r} has {size} connections at most, and a worker with "
+            f"{slots} slots needs up to {needed}: its threads would wait for each other.",
+            hint=f'Set "OPTIONS": {{"pool": {{"max_size": {needed}}}}} for it in settings.DATABASES, or lower '
+            "settings.JOBS['WORKER_CONCURRENCY'].",
+            id="jobs_app.W005",
         )
     ]
 
@@ -182,6 +224,15 @@ def _jobs_connection() -> BaseDatabaseWrapper | None:
     except SettingsInvalid:
         return None
     return connections[alias] if alias in connections.settings else None
+
+
+def _pool_size(connection: BaseDatabaseWrapper) -> int | None:
+    """How many connections Django's pool may open; None where there is none."""
+    pool = connection.settings_dict["OPTIONS"].get("pool")
+    if not pool:
+        return None
+    options = pool if isinstance(pool, dict) else {}
+    return int(options.get("max_size") or options.get("min_size", POOL_SIZE))
 
 
 def _is_psycopg3(connection: BaseDatabaseWrapper) -> bool:

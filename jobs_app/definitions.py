@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import update_wrapper
 from inspect import isroutine
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, overload
@@ -11,7 +12,7 @@ from asgiref.sync import sync_to_async
 
 from jobs_app.conf import get_settings
 from jobs_app.declarations import declare
-from jobs_app.errors import DefinitionInvalid, JobDisabled, OptionInvalid, PayloadInvalid
+from jobs_app.errors import DefinitionInvalid, JobDisabled, OptionInvalid, PayloadInvalid, RunNotFound
 from jobs_app.handles import NewRun, RunHandle
 from jobs_app.ids import uuid7
 from jobs_app.options import EnqueueOptions, JobOptions, key_text, read_enqueue, subject_text
@@ -75,7 +76,11 @@ class JobDefinition(Generic[Params, Returned]):
 
     async def aenqueue(self, /, *positional: Never, **payload: Any) -> RunHandle:
         """`enqueue` for async code, on the connection of Django's sync thread and so in its transaction."""
-        return await sync_to_async(self.enqueue, thread_sensitive=True)(*positional, **payload)
+        run = await sync_to_async(self.enqueue, thread_sensitive=True)(*positional, **payload)
+        if not run.created:
+            with suppress(RunNotFound):  # its key may outlive it
+                await run.arefresh()  # now, because async code cannot read when a value is asked for
+        return run
 
     def _enqueue(self, payload: Mapping[str, Any]) -> RunHandle:
         from jobs_app.lifecycle.enqueue import enqueue, enqueue_once
@@ -84,7 +89,9 @@ class JobDefinition(Generic[Params, Returned]):
         job, checked = self._draft(payload)
         if "idempotency_key" not in self._options:
             return _handle(self.name, enqueue([job])[0], checked)
-        run_id, stored = enqueue_once(job, key=self._options["idempotency_key"])
+        # Without defaults: spelling one out is no other work, and neither is a field that a later release adds.
+        body = self.job_type.schema.without_defaults(checked)
+        run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body)
         return RunHandle(run_id, created=False) if stored is None else _handle(self.name, stored, checked)
 
     def _require_enabled(self) -> None:

@@ -62,6 +62,10 @@ class LeaseLost(JobsError):
 class Directive(JobsError):
     """Raised by a handler to say how its attempt ends. Not an error of the app."""
 
+    # Defaults for a subclass of the host's own that does not call up.
+    reason: str = ""
+    after: float | None = None
+
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
         self.reason = reason

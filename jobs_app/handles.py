@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -15,8 +17,6 @@ from jobs_app.errors import WaitTimeout, as_seconds
 
 if TYPE_CHECKING:
     from jobs_app.models import Run
-
-FINISHED = frozenset({"succeeded", "failed", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +93,8 @@ class RunHandle:
 
     @property
     def is_finished(self) -> bool:
+        from jobs_app.models import FINISHED
+
         return self._run.state in FINISHED
 
     @property
@@ -165,13 +167,28 @@ class RunHandle:
 
     def wait(self, timeout: float | timedelta, *, poll: float = 0.2) -> Self:
         """Read every `poll` seconds until the run has ended; `WaitTimeout` after `timeout` seconds."""
+        self.refresh()
+        for seconds in self._pauses(timeout, poll):
+            time.sleep(seconds)
+            self.refresh()
+        return self
+
+    async def await_finished(self, timeout: float | timedelta, *, poll: float = 0.2) -> Self:
+        """`wait` for async code."""
+        await self.arefresh()
+        for seconds in self._pauses(timeout, poll):
+            await asyncio.sleep(seconds)
+            await self.arefresh()
+        return self
+
+    def _pauses(self, timeout: float | timedelta, poll: float) -> Iterator[float]:
+        """How long to wait before each further reading, until one says that the run has ended."""
         deadline = time.monotonic() + (as_seconds(timeout) or 0)
-        while not self.refresh().is_finished:
+        while not self.is_finished:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise WaitTimeout(self._why_not_finished(timeout))
-            time.sleep(min(poll, left))
-        return self
+            yield min(poll, left)
 
     @property
     def _run(self) -> Any:

@@ -15,6 +15,7 @@ Exponent = Literal["attempts", "retries"]
 Classes = tuple[type[BaseException], ...]
 Random = Callable[[], float]
 
+SHORTEST_SNOOZE = 1.0  # seconds; a snooze costs no attempt, so that nothing else would end a job that never stops
 LONGEST_DELAY = 366 * 24 * 3600.0  # seconds; what a backoff without a cap ends at, well within any timestamp
 
 
@@ -124,7 +125,7 @@ def classify(error: BaseException, *, retry_on: Classes, fail_on: Classes, retry
 
 def _obey(directive: Snooze | Fail | Cancel) -> Decision:
     if isinstance(directive, Snooze):
-        return Decision(state="queued", outcome="snoozed", delay=directive.after, free=True)
+        return Decision(state="queued", outcome="snoozed", delay=max(SHORTEST_SNOOZE, directive.after or 0), free=True)
     if isinstance(directive, Cancel):
         return Decision(state="cancelled", outcome="cancelled", done_reason="cancelled")
     return Decision(state="failed", done_reason="permanent")

@@ -32,6 +32,14 @@ def dumps(value: Any, *, limit: int, what: str = "payload") -> str:
     return text
 
 
+def require_depth(value: Any, *, limit: int, what: str = "payload") -> None:
+    """PayloadInvalid for what would exhaust the stack of whoever walks through it."""
+    try:
+        _check_shape(value, limit)
+    except (TypeError, ValueError) as error:
+        raise PayloadInvalid(f"the {what} cannot be stored as JSON: {error}") from None
+
+
 def loads(text: str | bytes, *, what: str = "payload") -> Any:
     """Read JSON as the standard has it: no NaN, no Infinity, no number that a float cannot hold."""
     try:

@@ -20,3 +20,10 @@ def database_from_url(url: str) -> dict[str, Any]:
     if database["ENGINE"] == "django.db.backends.sqlite3":
         database["OPTIONS"] = {**SQLITE_OPTIONS, **database.get("OPTIONS", {})}
     return database
+
+
+def without_secrets(url: str) -> str:
+    """The URL as a terminal may show it: a file, or a server behind a socket that asks for no password."""
+    parts = urlsplit(url)
+    is_open = not parts.hostname and not parts.password and "password" not in parse_qs(parts.query)
+    return f"'{url}'" if is_open else "... (yours)"

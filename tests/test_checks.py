@@ -104,7 +104,41 @@ def test_an_atomic_job_needs_its_jobs_in_the_default_database(settings: Any, sec
 
     assert "jobs_app.E006" not in found()
     settings.JOBS = {"DATABASE": second_database}
-    assert "atomic=True cannot hold for pay" in found()["jobs_app.E006"].msg
+    message = found()["jobs_app.E006"]
+    assert "atomic=True cannot hold for pay: the jobs are in database 'second'" in message.msg
+    assert "SILENCED_SYSTEM_CHECKS = ['jobs_app.E006']" in str(message.hint)
+
+
+def test_jobs_in_another_database_do_not_roll_back_with_the_default_one(settings: Any, second_database: str) -> None:
+    assert "jobs_app.W004" not in found()
+    settings.JOBS = {"DATABASE": second_database}
+    message = found()["jobs_app.W004"]
+    assert "stays when that transaction rolls back" in message.msg
+    assert "on_commit" in str(message.hint)
+
+
+@pytest.mark.parametrize(
+    ("pool", "size"),
+    [
+        (True, 4),
+        ({"min_size": 6}, 6),
+        ({"min_size": 2, "max_size": 14}, 14),
+        ({"max_size": 15}, None),
+        ({}, None),
+        (False, None),
+    ],
+)
+def test_a_pool_smaller_than_a_worker_is_a_warning(
+    pool: Any, size: int | None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.JOBS = {"WORKER_CONCURRENCY": 10}
+    options = {**connections["default"].settings_dict["OPTIONS"], "pool": pool}
+    monkeypatch.setitem(connections["default"].settings_dict, "OPTIONS", options)
+    message = found().get("jobs_app.W005")
+    assert (message is not None) is (size is not None)
+    if message is not None:
+        assert f"has {size} connections at most, and a worker with 10 slots needs up to 15" in message.msg
+        assert '{"max_size": 15}' in str(message.hint)
 
 
 def test_a_command_of_another_app_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +167,7 @@ def test_sqlite_that_locks_late_is_a_warning(
         ("timeout", 30),
         ("isolation", "process"),
         ("retention", "30d"),
+        ("permission", "shop.pay"),
     ],
 )
 def test_an_option_that_is_only_stored_is_a_warning(option: str, value: Any) -> None:

@@ -15,6 +15,7 @@ from django.db import transaction
 
 from jobs_app import get_run, job
 from jobs_app.errors import IdempotencyConflict, OptionInvalid, PayloadInvalid, RunNotFound
+from jobs_app.handles import RunHandle
 from jobs_app.models import IdempotencyKey, Job
 
 Assert = Callable[[int], Any]
@@ -128,9 +129,36 @@ def test_an_idempotency_key_is_not_for_other_work(report: Any) -> None:
 
 
 @pytest.mark.django_db
+def test_a_default_spelled_out_is_the_same_work() -> None:
+    @job
+    def send(order: int, resend: bool = False) -> None: ...
+
+    once = send.options(idempotency_key="order-7")
+    first = once.enqueue(order=1)
+    assert once.enqueue(order=1, resend=False).id == first.id
+    with pytest.raises(IdempotencyConflict):
+        once.enqueue(order=1, resend=True)
+
+
+@pytest.mark.django_db
 def test_async_code_enqueues_in_the_transaction_of_its_sync_thread(report: Any) -> None:
     run = async_to_sync(report.options(priority=1).aenqueue)(account="main")
     assert Job.objects.get(pk=run.id).priority == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_async_code_can_read_the_run_that_a_key_gave(report: Any) -> None:
+    once = report.options(idempotency_key="k")
+
+    async def enqueue_twice() -> tuple[RunHandle, str]:
+        await once.aenqueue(account="main")
+        second = await once.aenqueue(account="main")
+        return second, second.status
+
+    second, status = async_to_sync(enqueue_twice)()
+    assert (second.created, status) == (False, "queued")
+    Job.objects.all().delete()
+    assert async_to_sync(once.aenqueue)(account="main").id == second.id
 
 
 ELSEWHERE = """

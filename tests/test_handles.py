@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 
 from jobs_app import get_run, job
 from jobs_app.errors import RunNotFound, WaitTimeout
@@ -184,3 +184,20 @@ def test_a_handle_shows_what_it_is(report: Any, django_assert_num_queries: Asser
     with django_assert_num_queries(0):
         assert repr(run) == f"<RunHandle {run.id} report queued>"
         assert repr(RunHandle(run.id)) == f"<RunHandle {run.id}>"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_async_code_waits_too(report: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = report.enqueue()
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            await sync_to_async(end)(run)
+
+    monkeypatch.setattr("jobs_app.handles.asyncio.sleep", pause)
+    assert async_to_sync(run.await_finished)(60, poll=0.5).status == "succeeded"
+    assert pauses == [0.5, 0.5]
+    with pytest.raises(WaitTimeout, match="Is a worker running"):
+        async_to_sync(report.enqueue().await_finished)(0)

@@ -6,18 +6,14 @@ from datetime import datetime, timedelta
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.conf import get_settings
 from jobs_app.models import WorkerState
 
 ALIVE = "alive"
 DRAINING = "draining"  # alive, and takes no more work
-LATE = "late"  # three heartbeats missed: killed, cut off, or about to come back
+LATE = "late"  # killed, cut off, or about to come back
 
 MOST_SHOWN = 200
-
-
-def late_after() -> timedelta:
-    return timedelta(seconds=get_settings().lease_seconds)
+BEATS_MISSED = 3  # each process says itself how often it beats: their leases may differ
 
 
 def newest(connection: BaseDatabaseWrapper, *, limit: int = MOST_SHOWN) -> list[WorkerState]:
@@ -26,12 +22,16 @@ def newest(connection: BaseDatabaseWrapper, *, limit: int = MOST_SHOWN) -> list[
 
 
 def status_of(process: WorkerState, *, now: datetime) -> str:
-    if now - process.seen_at > late_after():
+    if _is_late(process.seen_at, process.beat_seconds, now):
         return LATE
     return DRAINING if process.draining else ALIVE
 
 
 def job_types_alive(connection: BaseDatabaseWrapper, *, now: datetime) -> set[str]:
     """Every job type that some living process knows."""
-    alive = WorkerState.objects.using(connection.alias).filter(seen_at__gte=now - late_after())
-    return {name for names in alive.values_list("job_types", flat=True) for name in names}
+    rows = WorkerState.objects.using(connection.alias).values_list("seen_at", "beat_seconds", "job_types")
+    return {name for seen_at, every, names in rows if not _is_late(seen_at, every, now) for name in names}
+
+
+def _is_late(seen_at: datetime, beat_seconds: float, now: datetime) -> bool:
+    return now - seen_at > timedelta(seconds=BEATS_MISSED * beat_seconds)

@@ -14,9 +14,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import (
     NOW,
-    PIN_PLAN,
     is_postgres,
     now_parameter,
+    pin,
     read_sqlite_time,
     sqlite_after,
     write_transaction,
@@ -137,11 +137,11 @@ def claim_parameters(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequ
 
 
 def _claim_postgres(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> list[ClaimedJob]:
-    connection.ensure_connection()
+    is_ours = connection.get_autocommit()
     raw: psycopg.Connection[Any] = connection.connection
     parameters = claim_parameters(connection, asked, starts)
     with connection.wrap_database_errors, raw.transaction(), psycopg.Cursor(raw) as cursor:
-        cursor.execute(PIN_PLAN)
+        pin(raw, is_ours=is_ours)
         cursor.execute(POSTGRES, parameters)
         return [ClaimedJob._make(row) for row in cursor.fetchall()]
 

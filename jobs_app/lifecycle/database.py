@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS, DataError, IntegrityError, OperationalError, connections, transaction
+import psycopg
+from django.db import DataError, IntegrityError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.models import jobs_database
@@ -32,6 +33,10 @@ NOW = "coalesce(%(now)s::timestamptz, statement_timestamp())"
 PIN_PLAN = "SELECT " + ", ".join(
     f"set_config('enable_{node}', 'off', true)" for node in ("bitmapscan", "sort", "seqscan", "hashjoin", "mergejoin")
 )
+# The first statement of a transaction of ours, whatever level the host's connections begin with: above READ COMMITTED a
+# row that another worker wrote since is an error, where we want to pass it. With the pin in one round trip.
+BEGIN_PINNED = f"SET TRANSACTION ISOLATION LEVEL READ COMMITTED; {PIN_PLAN}"
+TRY_AGAIN = "40"  # SQLSTATE class of serialization failures and deadlocks
 
 _writers: dict[str, threading.RLock] = defaultdict(threading.RLock)
 _frozen: datetime | None = None
@@ -44,10 +49,6 @@ def jobs_connection() -> BaseDatabaseWrapper:
 
 def is_postgres(connection: BaseDatabaseWrapper) -> bool:
     return connection.vendor == "postgresql"
-
-
-def is_default_database() -> bool:
-    return jobs_database() == DEFAULT_DB_ALIAS
 
 
 def prepare(connection: BaseDatabaseWrapper) -> None:
@@ -122,11 +123,18 @@ def write_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
 @contextmanager
 def pinned_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """The same with the plan pinned: rows are looked up by index, in the order given."""
+    is_ours = connection.get_autocommit()
     with write_transaction(connection):
         if is_postgres(connection):
-            with connection.cursor() as cursor:
-                cursor.execute(PIN_PLAN)
+            with connection.wrap_database_errors:
+                pin(connection.connection, is_ours=is_ours)
         yield
+
+
+def pin(raw: psycopg.Connection[Any], *, is_ours: bool) -> None:
+    """Pin the plan; `is_ours` where nobody began the transaction before us, who could want another isolation."""
+    with psycopg.Cursor(raw) as cursor:
+        cursor.execute(BEGIN_PINNED if is_ours else PIN_PLAN, prepare=False)  # two statements cannot be prepared
 
 
 def while_busy(connection: BaseDatabaseWrapper, act: Callable[[], Result]) -> Result:
@@ -143,6 +151,11 @@ def while_busy(connection: BaseDatabaseWrapper, act: Callable[[], Result]) -> Re
 
 def is_busy(error: BaseException) -> bool:
     return "database is locked" in str(error) or "database table is locked" in str(error)
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Did another transaction come between? Then the same again is all there is to do."""
+    return (getattr(error.__cause__, "sqlstate", None) or "").startswith(TRY_AGAIN)
 
 
 def is_data_at_fault(error: BaseException) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.conf import get_settings
 from jobs_app.errors import IdempotencyConflict
 from jobs_app.lifecycle import wakeup
 from jobs_app.lifecycle.database import (
@@ -24,6 +22,7 @@ from jobs_app.lifecycle.database import (
     while_busy,
     write_transaction,
 )
+from jobs_app.lifecycle.idempotency import hash_of, take_key
 from jobs_app.lifecycle.relation import relation
 
 ROWS_PER_STATEMENT = 2000
@@ -82,7 +81,7 @@ STORED = [name for name in COLUMNS if name not in ("run_at", "delay")]
 INSERT = f"""
 INSERT INTO jobs_app_job ({", ".join(STORED)}, state, queued_at, run_at)
 SELECT {", ".join(STORED)}, 'queued', {{now}}, {{latest}}(coalesce(run_at, delay), {{now}})
-  FROM ({{rows}}) AS new {{where}}
+  FROM ({{rows}}) AS new
 """
 # In the same statement: delivered at commit, rolled back with it. A NOTIFY of its own costs a third more.
 TELLING = """
@@ -101,15 +100,16 @@ def enqueue(jobs: Sequence[NewJob]) -> list[Enqueued]:
     return stored
 
 
-def enqueue_once(job: NewJob, *, key: str) -> tuple[UUID, Enqueued | None]:
+def enqueue_once(job: NewJob, *, key: str, body: Any = None) -> tuple[UUID, Enqueued | None]:
     """Store the job unless `key` was used before; then the id of that run, and None.
 
-    A twin in a transaction that is still open is waited for.
+    `body` is what must be the same under one key; without it, the whole payload. A twin in a transaction that is still
+    open is waited for.
     """
     connection = jobs_connection()
-    body_hash = hash_of(job)
+    body_hash = hash_of(job.job_type, json.loads(job.payload) if body is None else body)
     with write_transaction(connection):
-        known = _take_key(connection, job, key, body_hash)
+        known = take_key(connection, scope=job.job_type, key=key, run_id=job.id, body_hash=body_hash)
         if known is None:
             return job.id, _insert(connection, [job])[0]
     run_id, known_hash = known
@@ -119,11 +119,6 @@ def enqueue_once(job: NewJob, *, key: str) -> tuple[UUID, Enqueued | None]:
             "use a new key for new work"
         )
     return run_id, None
-
-
-def hash_of(job: NewJob) -> str:
-    body = json.dumps([job.job_type, json.loads(job.payload)], sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(body.encode()).hexdigest()
 
 
 def _statements(jobs: Sequence[NewJob]) -> Iterator[list[NewJob]]:
@@ -143,7 +138,7 @@ def _insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> list[Enq
     rows, parameters = relation(connection, COLUMNS, [[getattr(job, name) for name in COLUMNS] for job in jobs])
     if not is_postgres(connection):
         return _insert_sqlite(connection, rows, parameters, jobs)
-    sql = INSERT.format(now=NOW, latest="greatest", rows=rows, where="") + " RETURNING id, queued_at, run_at"
+    sql = INSERT.format(now=NOW, latest="greatest", rows=rows) + " RETURNING id, queued_at, run_at"
     calls = {wakeup.message(job.queue, job.priority) for job in jobs if job.run_at is None and not job.delay}
     if calls := {call for call in calls if wakeup.worth_sending(call)}:
         sql = TELLING.format(insert=sql)
@@ -157,8 +152,7 @@ def _insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> list[Enq
 def _insert_sqlite(
     connection: BaseDatabaseWrapper, rows: str, parameters: dict[str, Any], jobs: Sequence[NewJob]
 ) -> list[Enqueued]:
-    # "WHERE true" keeps SQLite from reading a later ON CONFLICT as a join condition; here it ends the SELECT.
-    sql = INSERT.format(now="%(now)s", latest="max", rows=rows, where="WHERE true")
+    sql = INSERT.format(now="%(now)s", latest="max", rows=rows)
     with connection.cursor() as cursor:
         while_busy(connection, lambda: cursor.execute(sql, parameters))
     now = parameters["now"]
@@ -167,38 +161,3 @@ def _insert_sqlite(
         Enqueued(job.id, queued_at, max(job.run_at or read_sqlite_time(sqlite_after(now, job.delay)), queued_at))
         for job in jobs
     ]
-
-
-TAKE_KEY = """
-INSERT INTO jobs_app_idempotencykey AS taken (scope, key, run_id, body_hash, created_at, expires_at)
-SELECT scope, key, run_id, body_hash, created_at, expires_at FROM ({rows}) AS new WHERE true
-ON CONFLICT (scope, key) DO UPDATE
-   SET run_id = excluded.run_id, body_hash = excluded.body_hash, answer = NULL,
-       created_at = excluded.created_at, expires_at = excluded.expires_at
- WHERE taken.expires_at <= {now}
-RETURNING run_id
-"""
-
-
-def _take_key(connection: BaseDatabaseWrapper, job: NewJob, key: str, body_hash: str) -> tuple[UUID, str] | None:
-    """None if the key is ours now; else the run and body it stands for."""
-    columns = {
-        "scope": "text",
-        "key": "text",
-        "run_id": "uuid",
-        "body_hash": "text",
-        "created_at": "after",
-        "expires_at": "after",
-    }
-    kept_for = get_settings().idempotency_days * 86400
-    rows, parameters = relation(connection, columns, [(job.job_type, key, job.id, body_hash, 0, kept_for)])
-    now = NOW if is_postgres(connection) else "%(now)s"
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE_KEY.format(rows=rows, now=now), parameters)
-        if cursor.fetchone():
-            return None
-        cursor.execute(
-            "SELECT run_id, body_hash FROM jobs_app_idempotencykey WHERE scope = %s AND key = %s", (job.job_type, key)
-        )
-        run_id, known_hash = cursor.fetchone()
-    return (run_id if isinstance(run_id, UUID) else UUID(run_id)), known_hash

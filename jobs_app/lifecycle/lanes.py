@@ -81,6 +81,7 @@ class Lane:
     # Where the last claim stopped. Claims ahead take only some of the jobs and run far past the others, which an
     # ordinary claim must still find: each kind has its own mark.
     marks: dict[bool, tuple[datetime, UUID]] = field(default_factory=dict)
+    walked: set[bool] = field(default_factory=set)  # by which kinds it was read from the beginning
 
 
 @dataclass
@@ -125,19 +126,24 @@ class Lanes:
         with self._lock:
             lanes = sorted(self.known.values(), key=lambda lane: (-lane.priority, lane.queue))
         self.turn += 1
-        starts: list[Start] = []
-        for priority, peers in groupby(lanes, key=lambda lane: lane.priority):
-            starts += [
-                Start(lane.queue, priority, *self._start(lane.marks.get(ahead), walk, back))
-                for lane in _rotated(list(peers), self.turn)
-            ]
-        return starts
+        in_turn: list[Lane] = []
+        for _, peers in groupby(lanes, key=lambda lane: lane.priority):
+            in_turn += _rotated(list(peers), self.turn)
+        starts = [(lane, self._start(lane, walk, back, ahead)) for lane in in_turn]
+        return [Start(lane.queue, lane.priority, *start) for lane, start in starts if start is not None]
 
     def remember(self, queue: str, priority: int, run_at: datetime, job_id: UUID, *, ahead: bool = False) -> None:
         lane = self.known.get((queue, priority))
         if lane is not None:  # else forgotten since the claim; it will be learnt anew
             lane.marks[ahead] = max(lane.marks.get(ahead, BEGINNING), (run_at, job_id))
             lane.seen = self.clock()
+
+    def exhausted(self, starts: Iterable[Start], *, ahead: bool = False) -> None:
+        """A claim from these came back short: what is left in them is not for this worker."""
+        for start in starts:
+            lane = self.known.get((start.queue, start.priority))
+            if lane is not None:
+                lane.walked.add(ahead)
 
     def _look_back(self, ahead: bool) -> bool:
         if self.clock() - self.looked_back_at.get(ahead, float("-inf")) < LOOK_BACK_EVERY_SECONDS:
@@ -146,7 +152,10 @@ class Lanes:
         return True
 
     @staticmethod
-    def _start(mark: tuple[datetime, UUID] | None, walk: bool, back: bool) -> tuple[datetime, UUID]:
+    def _start(lane: Lane, walk: bool, back: bool, ahead: bool) -> tuple[datetime, UUID] | None:
+        mark = lane.marks.get(ahead)
+        if mark is None and not walk and ahead in lane.walked:
+            return None  # a backlog of types that this worker does not run is left to the walks, which are rationed
         if walk or mark is None:
             return BEGINNING
         if back:

@@ -28,6 +28,7 @@ class Presence:
     excluded: Sequence[str] = ()
     job_types: Sequence[str] = ()
     concurrency: int = 0
+    beat_seconds: float = 10.0  # who is silent for three times as long is late
 
 
 def announce(connection: BaseDatabaseWrapper, who: Presence) -> None:

@@ -195,6 +195,7 @@ class Migration(migrations.Migration):
                 ('rss_bytes', models.BigIntegerField(default=0, verbose_name='memory')),
                 ('draining', models.BooleanField(default=False, verbose_name='draining')),
                 ('drain_requested', models.BooleanField(default=False, verbose_name='asked to drain')),
+                ('beat_seconds', models.FloatField(default=10, verbose_name='seconds between heartbeats')),
                 ('started_at', models.DateTimeField(verbose_name='started at')),
                 ('seen_at', models.DateTimeField(verbose_name='last seen at')),
             ],

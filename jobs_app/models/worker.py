@@ -15,7 +15,8 @@ class WorkerKind(models.TextChoices):
 
 
 class WorkerState(JobsModel):
-    """One process, under an id that is random per boot. `seen_at` is its heartbeat, in database time."""
+    """One process, under an id that is random per boot. `seen_at` is its heartbeat, in database time;
+    `beat_seconds` says how soon the next one was promised."""
 
     id = models.CharField(_("id"), max_length=100, primary_key=True)
     kind = models.CharField(_("kind"), max_length=9, choices=WorkerKind.choices, default=WorkerKind.WORKER)
@@ -31,6 +32,7 @@ class WorkerState(JobsModel):
     rss_bytes = models.BigIntegerField(_("memory"), default=0)
     draining = models.BooleanField(_("draining"), default=False)
     drain_requested = models.BooleanField(_("asked to drain"), default=False)
+    beat_seconds = models.FloatField(_("seconds between heartbeats"), default=10)
     started_at = models.DateTimeField(_("started at"))
     seen_at = models.DateTimeField(_("last seen at"))
 

@@ -9,7 +9,7 @@ import time
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.database import is_busy, jobs_connection
+from jobs_app.lifecycle.database import is_busy, is_conflict, jobs_connection
 
 logger = logging.getLogger("jobs_app.runtime")
 
@@ -61,6 +61,9 @@ class Loop(threading.Thread):
         try:
             self.run_once()
         except (OperationalError, InterfaceError) as error:
+            if is_conflict(error):
+                logger.debug("%s: another transaction came between (%s); again", self.name, error)
+                return
             self._say_once(logging.WARNING, "%s: the database does not answer (%s); going on when it does", error)
             self._back_off(lost=not is_busy(error))
         except Exception as error:

@@ -1,22 +1,38 @@
-"""Recovery as every process does it now and then: no leader, a word in the log, a signal."""
+"""What every process does now and then, without a leader: recovery, and the sweeping out of old keys."""
 
 from __future__ import annotations
 
 import logging
+import time
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.recover import recover
+from jobs_app.lifecycle.idempotency import forget_keys
+from jobs_app.lifecycle.recover import Recovered, recover
 from jobs_app.signals import jobs_recovered
 
 logger = logging.getLogger("jobs_app.runtime")
 
+FORGET_EVERY_SECONDS = 60.0
+
+_forgot_at = float("-inf")  # by the monotonic clock; when this process last left no expired key behind
+
 
 def recover_silent(connection: BaseDatabaseWrapper) -> None:
-    """Give back or end the jobs of workers that went silent, and tell it."""
+    """Give back or end the jobs of workers that went silent, and tell it. Old keys go in the same round."""
     done = recover(connection)
-    if not done.total:
-        return
+    if done.total:
+        _tell(done)
+    _forget_old_keys(connection)
+
+
+def _forget_old_keys(connection: BaseDatabaseWrapper) -> None:
+    global _forgot_at
+    if time.monotonic() - _forgot_at >= FORGET_EVERY_SECONDS and not forget_keys(connection):
+        _forgot_at = time.monotonic()
+
+
+def _tell(done: Recovered) -> None:
     logger.warning(
         "recovered jobs of silent workers: %s due again, %s failed; %s expired unstarted",
         len(done.requeued),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 LOOK_SECONDS = 0.1
 IGNORE_SECONDS = 2.0  # supervisors and terminals often send a signal twice; a later one means it
@@ -38,12 +40,20 @@ class StopSignals:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._first: float | None = None
+        self._before: dict[signal.Signals, Any] = {}
         self.forced = False
         self.received = Asked()
 
     def install(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self.receive)
+        """In the main thread; Python takes signals nowhere else."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._before[number] = signal.signal(number, self.receive)
+
+    def uninstall(self) -> None:
+        """A command that was called from Python gives its caller's signals back."""
+        while self._before:
+            signal.signal(*self._before.popitem())
 
     def receive(self, number: int, frame: FrameType | None = None) -> None:
         now = self._clock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -10,22 +9,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q, QuerySet
 
 from jobs_app.models import ScheduleState
-from jobs_app.registry import JobType, registry
-
-logger = logging.getLogger("jobs_app.scheduler")
+from jobs_app.registry import registry
+from jobs_app.runtime.enabled import is_enabled
 
 
 def ticking_types() -> list[str]:
     """Job types that this process makes jobs for. Schedules of types it does not know are for others."""
     return [job_type.name for job_type in registry if is_enabled(job_type)]
-
-
-def is_enabled(job_type: JobType) -> bool:
-    try:
-        return job_type.is_enabled
-    except Exception:
-        logger.exception("job type %s: its enabled= failed; its schedules wait", job_type.name)
-        return False
 
 
 def take_due(

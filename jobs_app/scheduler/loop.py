@@ -16,11 +16,12 @@ from jobs_app.lifecycle.database import database_now
 from jobs_app.lifecycle.presence import Presence, announce, beat, leave
 from jobs_app.models import WorkerKind
 from jobs_app.registry import registry
+from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.runtime.recovery import recover_silent
-from jobs_app.scheduler.due import is_enabled, next_due, ticking_types
+from jobs_app.scheduler.due import next_due, ticking_types
 from jobs_app.scheduler.sync import declared_intervals, sync_declared
 from jobs_app.scheduler.tick import tick
 
@@ -52,7 +53,7 @@ class Scheduler(Loop):
         self.poll = poll or settings.scheduler_poll_seconds
         self._recover_every = settings.recover_seconds
         self._beat_every = settings.lease_seconds / BEATS_PER_LEASE
-        self._who = _presence(Identity.new())
+        self._who = _presence(Identity.new(), self._beat_every)
         self._chores = [Chore(self._beat), Chore(self._sync), Chore(self._tick), Chore(self._recover)]
 
     def run(self) -> None:
@@ -111,7 +112,7 @@ def say_switched_off() -> None:
     logger.warning("the scheduler is switched off by SCHEDULER_ENABLED: no schedule makes jobs here")
 
 
-def _presence(identity: Identity) -> Presence:
+def _presence(identity: Identity, beat_every: float) -> Presence:
     return Presence(
         id=identity.id,
         kind=WorkerKind.SCHEDULER,
@@ -119,4 +120,5 @@ def _presence(identity: Identity) -> Presence:
         pid=identity.pid,
         version=jobs_app.__version__,
         job_types=registry.names(),
+        beat_seconds=beat_every,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -37,6 +38,10 @@ class PayloadSchema(Protocol):
         """Check stored JSON again and give the handler's keyword arguments; else PayloadInvalid."""
         ...
 
+    def without_defaults(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """What `dump` gave, but for values that mean the same when they are left out."""
+        ...
+
 
 class NamedFields:
     """A schema of independent fields. `rest` converts names that no field has; without it they are refused."""
@@ -55,6 +60,21 @@ class NamedFields:
 
     def load(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         return self._convert(payload, self._loads, self._rest and self._rest.load)
+
+    def without_defaults(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        defaults = {field.name: field.default for field in self.fields if not field.required}
+        return {
+            name: value
+            for name, value in payload.items()
+            if name not in defaults or not self._is_default(name, value, defaults[name])
+        }
+
+    def _is_default(self, name: str, value: Any, default: Any) -> bool:
+        try:
+            # As text, because Python takes 1 and True for the same.
+            return json.dumps(value, sort_keys=True) == json.dumps(self._dumps[name](default), sort_keys=True)
+        except (Mismatch, TypeError, ValueError):  # a default that no payload could hold
+            return False
 
     def _convert(
         self, values: Mapping[str, Any], converts: Mapping[str, Convert], rest: Convert | None

@@ -31,6 +31,9 @@ class DataclassSchema:
     def load(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         return self._values(self.build(payload))
 
+    def without_defaults(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        return self._named.without_defaults(payload)
+
     def build(self, payload: Mapping[str, Any]) -> Any:
         values = self._named.load(payload)
         try:

@@ -13,8 +13,10 @@ from django import forms
 from django.utils.choices import flatten_choices
 from django.utils.duration import duration_iso_string
 
+from jobs_app.conf import get_settings
 from jobs_app.errors import DefinitionInvalid
 from jobs_app.schemas.base import Field, misfit, require_mapping, unknown
+from jobs_app.strict_json import require_depth
 
 
 class FormSchema:
@@ -32,10 +34,16 @@ class FormSchema:
     def load(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         return self._clean(payload)
 
+    def without_defaults(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        # To a form, what is left out is empty: `initial` is only what a page shows first.
+        fields = self._form.base_fields
+        return {name: value for name, value in payload.items() if fields[name].has_changed(None, value)}
+
     def _clean(self, values: Mapping[str, Any]) -> dict[str, Any]:
         require_mapping(values)
         if strangers := values.keys() - self._names:
             raise misfit({name: unknown(name, self._names) for name in strangers})
+        require_depth(dict(values), limit=get_settings().max_payload_bytes)
         form = self._form(data=dict(values))
         if not form.is_valid():
             raise misfit({name: " ".join(map(str, errors)) for name, errors in form.errors.items()})

@@ -30,6 +30,11 @@ class PydanticSchema:
         model = self._validate(payload)
         return {field.name: getattr(model, field.name) for field in self.fields} | (model.model_extra or {})
 
+    def without_defaults(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        model = self._validate(payload)
+        dumped: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_defaults=True)
+        return dumped
+
     def _validate(self, values: Mapping[str, Any]) -> Any:
         require_mapping(values)
         strangers = values.keys() - self._names

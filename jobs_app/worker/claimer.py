@@ -41,6 +41,7 @@ class Claimer(Loop):
         serving: Serving,
         lease: float,
         poll: float,
+        thorough: bool,
         recover_every: float,
         pace: Pace,
         types: Callable[[], list[str]],
@@ -51,6 +52,7 @@ class Claimer(Loop):
         self._worker_id = worker_id
         self._lease = lease
         self._poll = poll
+        self._thorough = thorough  # nothing due means: in no lane, as of now
         self._recover_every = recover_every
         self._pace = pace
         self._types = types
@@ -65,7 +67,7 @@ class Claimer(Loop):
         self._any_due = 0.0
         self._follow_up = False
         self.starved = False  # waits for a free thread, not for work
-        self.empty_at = float("-inf")  # when the last look at everything began that found nothing due
+        self.empty_at = float("-inf")  # when the lanes were looked for in which nothing was due
 
     def told(self, lane: tuple[str, int] | None) -> None:
         """Somebody enqueued into this lane, or nobody knows where, says the listener from its own thread."""
@@ -82,6 +84,7 @@ class Claimer(Loop):
         room = self._room()
         self.starved = room.now <= 0
         if not self._claim(room):
+            self._lanes_wanted |= self._thorough
             self._rest()
 
     def _rest(self) -> None:
@@ -100,6 +103,7 @@ class Claimer(Loop):
             if self._take(short, room.now + room.ahead, plain_only=True):
                 return True
             self._any_due = 0.0
+            room = self._room()
         if room.now <= 0:
             return False
         full = self._take(types, room.now)
@@ -111,10 +115,9 @@ class Claimer(Loop):
         """Claim and launch; True if the batch came back full. A short one is looked for from the beginning too."""
         taken = self._claim_from(types, limit, plain_only, walk=self._lanes.should_walk())
         if taken < limit and self._lanes.may_walk():
-            began = time.monotonic()
             more = self._claim_from(types, limit - taken, plain_only, walk=True)
             if not taken and not more and not plain_only:
-                self.empty_at = began
+                self.empty_at = self._lanes_at
             taken += more
         return taken >= limit
 
@@ -129,7 +132,10 @@ class Claimer(Loop):
             unkeyed_retryable_only=plain_only,
         )
         began = time.monotonic()
-        jobs = claim(self.connection, asked, self._lanes.starts(walk=walk, ahead=plain_only))
+        starts = self._lanes.starts(walk=walk, ahead=plain_only)
+        jobs = claim(self.connection, asked, starts)
+        if len(jobs) < limit:
+            self._lanes.exhausted(starts, ahead=plain_only)
         if walk:
             self._lanes.walked(time.monotonic() - began)
         if jobs:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -95,10 +97,11 @@ class JobContext:
         return self._job.parent
 
     @property
-    def meta(self) -> dict[str, Any]:
+    def meta(self) -> Mapping[str, Any]:
+        """To read; `save_meta` writes."""
         if self._meta is None:
             self._meta = json.loads(self._job.meta)
-        return self._meta
+        return MappingProxyType(self._meta)
 
     @property
     def cursor(self) -> str:

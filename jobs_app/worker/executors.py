@@ -154,7 +154,7 @@ class EventLoop:
         self._tasks.discard(task)
         self._start_more()
         if not self._tasks:
-            self._tidy()
+            SyncToAsync.single_thread_executor.submit(connections.close_all)  # one less, while nobody needs it
 
     async def _run(self, flight: Flight) -> None:
         if time.monotonic() - self._tidied > TIDY_SECONDS:

@@ -82,6 +82,10 @@ class Finisher(Loop):
             self._unsure = False
         for report in batch:
             self._settle(report, accepted=report.ended.id in accepted)
+        if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
+            for report in batch:
+                if report.ended.id in accepted:
+                    job_finished.send_robust(report.flight.job_type, job=report.flight.job, ended=report.ended)
 
     def _send(self, reports: list[Report]) -> set[UUID]:
         now = time.monotonic()
@@ -102,5 +106,3 @@ class Finisher(Loop):
         self._told(report)
         if ended.state == "failed":
             logger.warning("job=%s type=%s failed: %s", ended.id, flight.job.job_type, ended.error)
-        if job_finished.receivers:
-            job_finished.send_robust(flight.job_type, job=flight.job, ended=ended)

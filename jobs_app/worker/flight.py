@@ -15,6 +15,8 @@ from jobs_app.lifecycle.moves import Ended
 from jobs_app.registry import JobType
 from jobs_app.worker.context import JobContext
 
+UNSTORED_SECONDS = 300.0  # how long a lease is kept for a report that cannot be stored
+
 _ending = threading.Lock()
 
 
@@ -26,12 +28,18 @@ class Flight:
     lease: float  # seconds
     claimed: float  # monotonic
     started: float | None = None  # monotonic
-    ended: bool = False
+    ended_at: float | None = None  # monotonic
+
+    @property
+    def ended(self) -> bool:
+        return self.ended_at is not None
 
     def end(self) -> bool:
         """True for the first to say so: a handler that returns just as the grace ends is reported once, not twice."""
         with _ending:
-            is_first, self.ended = not self.ended, True
+            is_first = self.ended_at is None
+            if is_first:
+                self.ended_at = time.monotonic()
         return is_first
 
 
@@ -77,5 +85,11 @@ class Hangar:
         return sum(1 for flight in self.all() if not flight.ended and (flight.started or math.inf) < before)
 
     def held(self) -> list[Held]:
-        """What the heartbeat extends. Not what ended: its report lands within the lease, or another worker gets it."""
-        return [Held(flight.job.id, flight.job.token, flight.lease) for flight in self.open()]
+        """What the heartbeat extends: also what ended and is not stored yet, or a slow moment of the database would
+        run it again. Not for ever: a report that can never be stored must not hold its job."""
+        before = time.monotonic() - UNSTORED_SECONDS
+        return [
+            Held(flight.job.id, flight.job.token, flight.lease)
+            for flight in self.all()
+            if flight.ended_at is None or flight.ended_at > before
+        ]

@@ -79,6 +79,7 @@ class Worker:
             serving=Serving(options.queues, options.excluded),
             lease=options.lease,
             poll=options.poll,
+            thorough=options.once,
             recover_every=options.recover_every,
             pace=self.pace,
             types=self.types,

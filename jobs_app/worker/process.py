@@ -48,8 +48,6 @@ def run_worker(
         loop.stop()
     worker.drain(lambda: signals.forced)
     for loop in beside:
-        loop.join(LAST_SECONDS)
-    for loop in beside:
         loop.join(LAST_SECONDS)  # it has a last word for the database
     logger.info("worker stopped: %s", dict(worker.finisher.counts))
     code = 1 if signals.forced else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
 import logging
 import time
@@ -12,18 +13,17 @@ from typing import Any
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.conf import get_settings
 from jobs_app.current import active
 from jobs_app.errors import Directive, Fail, LeaseLost, PayloadInvalid
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.finish import finish_within
 from jobs_app.lifecycle.heartbeat import save_progress
 from jobs_app.lifecycle.moves import Ended
-from jobs_app.retry import LONGEST_DELAY, decide
+from jobs_app.retry import LONGEST_DELAY, Decision, decide
 from jobs_app.signals import job_started
-from jobs_app.strict_json import dumps
 from jobs_app.text import clean, clean_block
 from jobs_app.worker.flight import Flight, Report
+from jobs_app.worker.results import result_text
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -32,12 +32,11 @@ NOT_RUN_YET = (CoroutineType, GeneratorType, AsyncGeneratorType)  # what a funct
 
 
 def run(flight: Flight) -> Report | None:
-    """Run a sync handler here and now. None: others have the say about this job by now. Raises nothing."""
-    before = active.set(flight.context)
-    try:
-        return (_run_atomic if flight.job_type.atomic else _run_plain)(flight)
-    finally:
-        active.reset(before)
+    """Run a sync handler here and now. None: others have the say about this job by now. Raises nothing.
+
+    In a context of its own: a language, a time zone or a tenant that one job sets must not be the next one's.
+    """
+    return contextvars.copy_context().run(_run_here, flight)
 
 
 async def run_async(flight: Flight) -> Report | None:
@@ -59,36 +58,45 @@ def succeeded(flight: Flight, returned: Any) -> Ended:
         outcome="success",
         done_reason="worker_done",
         log=flight.context.log_text(),
-        result=_result(flight.context.result_or(returned)),
+        result=result_text(flight.job.id, flight.context.result_or(returned)),
     )
 
 
 def failed(flight: Flight, error: BaseException) -> Ended:
-    job, job_type = flight.job, flight.job_type
-    decision = decide(
-        error,
-        counted_attempts=job.counted_attempts,
-        max_attempts=job.max_attempts,
-        backoff=job_type.backoff,
-        retry_on=job_type.retry_on,
-        fail_on=job_type.fail_on,
-        retry_unknown=job_type.retry_unknown,
-        retry_timeouts=job_type.retry_timeouts,
-    )
-    said_by_handler = isinstance(error, Directive)
+    decision, error = _decided(flight, error)
+    said = isinstance(error, Directive)  # on purpose; what it stands for is the error behind it
+    behind = (error.__cause__ or error.__context__) if said else error
     return Ended(
-        id=job.id,
-        token=job.token,
+        id=flight.job.id,
+        token=flight.job.token,
         state=decision.state,
         outcome=decision.outcome,
         done_reason=decision.done_reason,
         delay=min(decision.delay or 0.0, LONGEST_DELAY),  # a handler may ask for a moment that no calendar has
         free=decision.free,
         error_class=_class_path(error),
-        error=clean(error) or ("" if said_by_handler else type(error).__name__),
-        traceback="" if said_by_handler else _traceback(error),
+        error=clean(error) or clean(behind or "") or ("" if decision.free else type(behind or error).__name__),
+        traceback="" if behind is None else _traceback(error),
         log=flight.context.log_text(),
     )
+
+
+def _decided(flight: Flight, error: BaseException) -> tuple[Decision, BaseException]:
+    job, job_type = flight.job, flight.job_type
+    try:
+        decision = decide(
+            error,
+            counted_attempts=job.counted_attempts,
+            max_attempts=job.max_attempts,
+            backoff=job_type.backoff,
+            retry_on=job_type.retry_on,
+            fail_on=job_type.fail_on,
+            retry_unknown=job_type.retry_unknown,
+            retry_timeouts=job_type.retry_timeouts,
+        )
+    except Exception as problem:  # an error of the host's own may be made in any way; its job ends all the same
+        return Decision(state="failed", done_reason="permanent"), problem
+    return decision, error
 
 
 def interrupted(flight: Flight, *, state: str, error: str) -> Ended:
@@ -105,6 +113,11 @@ def interrupted(flight: Flight, *, state: str, error: str) -> Ended:
     )
 
 
+def _run_here(flight: Flight) -> Report | None:
+    active.set(flight.context)
+    return (_run_atomic if flight.job_type.atomic else _run_plain)(flight)
+
+
 def _run_plain(flight: Flight) -> Report | None:
     started = _start(flight)
     try:
@@ -119,8 +132,10 @@ def _run_atomic(flight: Flight) -> Report | None:
     started = _start(flight)
     connection = jobs_connection()
     is_ours = False
+    committed: list[bool] = []
     try:
         with transaction.atomic(using=connection.alias):
+            transaction.on_commit(lambda: committed.append(True), using=connection.alias)  # the first to know
             ended = succeeded(flight, _call(flight))
             # Before the last statement, so that neither heartbeat nor shutdown takes the row's absence for a loss.
             if not (is_ours := flight.end()):
@@ -130,8 +145,9 @@ def _run_atomic(flight: Flight) -> Report | None:
         logger.warning("job=%s lost its lease; what it wrote is rolled back (%s)", flight.job.id, error)
         return None
     except BaseException as error:
-        ended = failed(flight, error)
-        return _report(flight, ended, started, is_ours=is_ours)
+        if not committed:
+            return _report(flight, failed(flight, error), started, is_ours=is_ours)
+        logger.exception("job=%s succeeded; a hook after its commit failed", flight.job.id)
     return Report(flight, ended, started, time.monotonic(), stored=True)
 
 
@@ -180,15 +196,6 @@ def _arguments(flight: Flight) -> dict[str, Any]:
     if not isinstance(payload, dict):
         raise PayloadInvalid(f"the stored payload is a {type(payload).__name__} and not an object")
     return flight.job_type.schema.load(payload)
-
-
-def _result(value: Any) -> str | None:
-    if value is None:
-        return None
-    try:
-        return dumps(value, limit=get_settings().max_result_bytes, what="result")
-    except PayloadInvalid as error:
-        return dumps({"not_stored": clean(error)}, limit=10_000)
 
 
 def _class_path(error: BaseException) -> str:

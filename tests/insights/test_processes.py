@@ -30,8 +30,10 @@ def test_a_process_is_late_after_a_lease_without_a_word(silent: float, draining:
 
 
 def test_late_follows_the_lease(settings: Any) -> None:
-    settings.JOBS = {"LEASE_SECONDS": 5}
-    assert processes.status_of(process("a", silent=6), now=NOW) == "late"
+    settings.JOBS = {"LEASE_SECONDS": 10}  # of this process; what another one promised is in its row
+    assert processes.status_of(process("short", silent=6, beat_seconds=5 / 3), now=NOW) == "late"
+    assert processes.status_of(process("long", silent=200, beat_seconds=100), now=NOW) == "alive"
+    assert processes.status_of(process("gone", silent=301, beat_seconds=100), now=NOW) == "late"
 
 
 def test_those_seen_last_come_first() -> None:
@@ -45,4 +47,5 @@ def test_job_types_are_known_while_somebody_alive_knows_them() -> None:
     process("a", job_types=["mail", "sync"])
     process("b", job_types=["sync", "report"])
     process("dead", silent=60, job_types=["gone"])
-    assert processes.job_types_alive(connection, now=NOW) == {"mail", "sync", "report"}
+    process("patient", silent=60, beat_seconds=60, job_types=["nightly"])
+    assert processes.job_types_alive(connection, now=NOW) == {"mail", "sync", "report", "nightly"}

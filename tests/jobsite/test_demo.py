@@ -90,6 +90,7 @@ def test_the_demo_shows_its_jobs_at_work_and_ctrl_c_ends_all_of_it(demo: Demo) -
     address = until(demo.address)
     until(lambda: "Hello, Ada!" in page_at(address))
     assert "Django administration" in page_at(f"{address}admin/")
+    assert re.search(r"Beside it +DEBUG=1 DATABASE_URL='sqlite:\S+' \S+ manage.py jobs status", demo.output)
     children = demo.children()
     assert set(children) == {"runserver", "runworker", "runscheduler"}
 

@@ -10,6 +10,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from jobs_app.lifecycle.claim import ClaimedJob
+from jobs_app.lifecycle.database import pin
 from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.finish import finish
 from jobs_app.lifecycle.heartbeat import Progress, save_progress
@@ -298,3 +299,24 @@ def test_the_clock_of_the_host_decides_nothing(monkeypatch: pytest.MonkeyPatch) 
     recover(connection)
     assert done(job, "queued", delay=60)
     assert take() == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("on_postgres")
+def test_a_row_that_changed_since_the_claim_began_is_no_error_whatever_the_hosts_isolation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = stored(2)
+    with sessions(2) as [host, other]:
+
+        def begin_strictly() -> None:
+            with connection.cursor() as cursor:
+                cursor.execute("SET default_transaction_isolation = 'repeatable read'")
+
+        def pin_then_change(raw: Any, *, is_ours: bool) -> None:
+            pin(raw, is_ours=is_ours)
+            other.do(lambda: Job.objects.filter(id=first).update(hold=Hold.PAUSE))
+
+        host.do(begin_strictly)
+        monkeypatch.setattr("jobs_app.lifecycle.claim.pin", pin_then_change)
+        assert [job.id for job in host.do(take)] == [second]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -16,6 +17,7 @@ from jobs_app.lifecycle import database
 from jobs_app.lifecycle.database import (
     database_now,
     frozen_clock,
+    is_conflict,
     is_data_at_fault,
     pinned_transaction,
     prepare,
@@ -101,6 +103,40 @@ def test_a_pinned_plan_ends_with_its_transaction() -> None:
     with pinned_transaction(connection):
         assert setting() == "off"
     assert setting() == "on"
+
+
+@pytest.fixture
+def strict_host() -> Iterator[None]:
+    """A host whose connections begin with another isolation than we need, and prepare whatever they can."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_isolation = 'serializable'")
+    connection.connection.prepare_threshold = 0
+    yield
+    connection.close()
+
+
+def isolation() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW transaction_isolation")
+        return str(cursor.fetchone()[0])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("on_postgres", "strict_host")
+def test_a_transaction_of_ours_is_read_committed_whatever_the_host_begins_with() -> None:
+    for _ in range(2):
+        with pinned_transaction(connection):
+            assert isolation() == "read committed"
+    assert isolation() == "serializable"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("on_postgres", "strict_host")
+def test_a_transaction_of_the_host_keeps_its_isolation() -> None:
+    with transaction.atomic():
+        assert isolation() == "serializable"
+        with pinned_transaction(connection):
+            assert isolation() == "serializable"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -232,3 +268,15 @@ class ServerError(Exception):
 def test_what_would_be_refused_again_is_the_datas_fault(error: Exception, sqlstate: str | None, at_fault: bool) -> None:
     error.__cause__ = ServerError(sqlstate)
     assert is_data_at_fault(error) is at_fault
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "conflict"), [("40001", True), ("40P01", True), ("57P01", False), ("", False), (None, False)]
+)
+def test_another_transaction_that_came_between_is_told_from_a_lost_database(
+    sqlstate: str | None, conflict: bool
+) -> None:
+    error = OperationalError("could not serialize access")
+    error.__cause__ = ServerError(sqlstate)
+    assert is_conflict(error) is conflict
+    assert not is_conflict(OperationalError("locked"))

@@ -10,7 +10,9 @@ import pytest
 from django.db import connection, transaction
 
 from jobs_app.errors import IdempotencyConflict
-from jobs_app.lifecycle.enqueue import enqueue_once, hash_of
+from jobs_app.lifecycle import idempotency
+from jobs_app.lifecycle.enqueue import enqueue_once
+from jobs_app.lifecycle.idempotency import forget_keys, hash_of
 from jobs_app.models import IdempotencyKey, Job, JobRun
 from tests.lifecycle.rows import T, at, done, new_job, take
 from tests.lifecycle.sessions import sessions
@@ -64,9 +66,10 @@ def test_a_key_belongs_to_its_job_type() -> None:
 
 
 def test_the_body_is_the_type_and_the_payload_whatever_the_order_of_its_keys() -> None:
-    assert hash_of(new_job(payload='{"a":1,"b":[1,2]}')) == hash_of(new_job(payload='{"b": [1, 2], "a": 1}'))
-    assert hash_of(new_job(payload='{"a":1}')) != hash_of(new_job(payload='{"a":1.5}'))
-    assert hash_of(new_job(payload='{"a":[1,2]}')) != hash_of(new_job(payload='{"a":[2,1]}'))
+    assert hash_of("work", {"a": 1, "b": [1, 2]}) == hash_of("work", {"b": [1, 2], "a": 1})
+    assert hash_of("work", {"a": 1}) != hash_of("other", {"a": 1})
+    assert hash_of("work", {"a": 1}) != hash_of("work", {"a": 1.5})
+    assert hash_of("work", {"a": [1, 2]}) != hash_of("work", {"a": [2, 1]})
 
 
 @pytest.mark.django_db
@@ -152,3 +155,47 @@ def test_of_many_callers_at_once_one_makes_the_run() -> None:
     assert len({run_id for run_id, _ in answers}) == 1
     assert sum(created for _, created in answers) == 1
     assert Job.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_keys_are_forgotten_when_they_expired_and_not_before() -> None:
+    with at(0):
+        once("old")
+    with at(60):
+        once("new")
+    with at(7 * 86400 - 1):
+        assert forget_keys(connection) is False
+        assert IdempotencyKey.objects.count() == 2
+    with at(7 * 86400):
+        assert forget_keys(connection) is False
+    assert [key.key for key in IdempotencyKey.objects.all()] == ["new"]
+    assert Job.objects.count() == 2
+
+
+@pytest.mark.django_db
+def test_many_expired_keys_are_forgotten_in_parts_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "ROWS_PER_STATEMENT", 2)
+    monkeypatch.setattr(idempotency, "STATEMENTS_PER_CALL", 2)
+    for number in range(5):
+        with at(number):
+            once(f"key-{number}")
+    with at(8 * 86400):
+        assert forget_keys(connection) is True
+        assert [key.key for key in IdempotencyKey.objects.all()] == ["key-4"]
+        assert forget_keys(connection) is False
+    assert not IdempotencyKey.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("on_postgres")
+def test_a_key_that_is_just_taken_again_is_not_forgotten() -> None:
+    with at(0):
+        once("taken")
+        once("left")
+    with at(8 * 86400), sessions(2) as [one, other]:
+        one.begin()
+        run_id, created = one.do(lambda: once("taken"))
+        assert created
+        assert other.do(lambda: forget_keys(connection)) is False
+        one.commit()
+    assert [(key.key, key.run_id) for key in IdempotencyKey.objects.all()] == [("taken", run_id)]

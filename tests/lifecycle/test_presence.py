@@ -23,6 +23,7 @@ WHO = Presence(
     excluded=["slow"],
     job_types=["send", "sort"],
     concurrency=8,
+    beat_seconds=5.0,
 )
 
 
@@ -44,6 +45,7 @@ def test_a_worker_tells_who_it_is() -> None:
         "rss_bytes": 0,
         "draining": False,
         "drain_requested": False,
+        "beat_seconds": 5.0,
         "started_at": T,
         "seen_at": T,
     }

@@ -59,6 +59,21 @@ def test_it_survives_a_lost_database_and_says_so_once(caplog: pytest.LogCaptureF
     ]
 
 
+def test_a_conflict_is_tried_again_at_once_on_the_same_connection(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Deadlock(Exception):
+        sqlstate = "40P01"
+
+    conflict = OperationalError("deadlock detected")
+    conflict.__cause__ = Deadlock()
+    loop = Rounds(conflict, conflict, None)
+    monkeypatch.setattr(loop, "_back_off", lambda **facts: pytest.fail("it waited"))
+    with caplog.at_level(logging.INFO, "jobs_app"):
+        finish(loop)
+    assert (loop.done, loop.failures, caplog.records) == (1, 0, [])
+
+
 def test_it_survives_a_fault_of_its_own_and_tells_where(caplog: pytest.LogCaptureFixture) -> None:
     loop = Rounds(ZeroDivisionError("no"), None)
     with caplog.at_level(logging.WARNING, "jobs_app"):

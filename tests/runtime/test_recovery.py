@@ -11,6 +11,8 @@ from django.db import connection
 
 from jobs_app import job
 from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.models import IdempotencyKey
+from jobs_app.runtime import recovery
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.signals import jobs_recovered
 from tests.by_hand import HandWorker
@@ -52,3 +54,29 @@ def test_nothing_to_recover_is_not_worth_a_word(caplog: pytest.LogCaptureFixture
     with caplog.at_level(logging.DEBUG, "jobs_app"):
         recover_silent(connection)
     assert (caplog.records, told) == ([], [])
+
+
+def test_expired_keys_are_forgotten_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    @job
+    def pay() -> None: ...
+
+    def expired_key() -> bool:
+        with frozen_clock(NOW - timedelta(days=8)):
+            pay.options(idempotency_key="k").enqueue()
+        with frozen_clock(NOW):
+            recover_silent(connection)
+        return IdempotencyKey.objects.exists()
+
+    monkeypatch.setattr(recovery, "_forgot_at", float("-inf"))
+    assert [expired_key(), expired_key()] == [False, True]
+    monkeypatch.setattr(recovery, "FORGET_EVERY_SECONDS", 0)
+    assert not expired_key()
+
+
+def test_while_keys_are_left_the_next_round_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [True, False]
+    monkeypatch.setattr(recovery, "forget_keys", lambda connection: answers.pop(0))
+    monkeypatch.setattr(recovery, "_forgot_at", float("-inf"))
+    for _ in range(3):
+        recover_silent(connection)
+    assert answers == []

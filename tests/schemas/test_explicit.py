@@ -49,6 +49,10 @@ class AnyForm(forms.Form):
     chosen = forms.Field()
 
 
+class JsonForm(forms.Form):
+    value = forms.JSONField()
+
+
 class FileForm(forms.Form):
     upload = forms.FileField()
 
@@ -189,3 +193,17 @@ def test_a_handler_that_cannot_take_the_fields_is_refused() -> None:
 def test_what_is_no_schema_is_refused(wrong: object) -> None:
     with pytest.raises(DefinitionInvalid, match="schema must be a Form, a dataclass or a pydantic model"):
         schema_for(walk, explicit=wrong)
+
+
+@pytest.mark.parametrize("act", ["dump", "load"])
+def test_what_is_nested_too_deep_for_a_form_is_refused(act: str) -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    endless: list[Any] = []
+    endless.append(endless)
+    schema = schema_for(lambda value: None, explicit=JsonForm)
+    for value in (deep, endless):
+        with pytest.raises(PayloadInvalid, match="nested deeper than 64 levels"):
+            getattr(schema, act)({"value": value})
+    assert schema.load({"value": {"a": [1]}}) == {"value": {"a": [1]}}

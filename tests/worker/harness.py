@@ -98,14 +98,17 @@ class WorkerProcess:
 
     def children(self) -> list[int]:
         """Worker processes under this supervisor."""
-        found = []
-        for status in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                parent = int(status.read_text().rpartition(")")[2].split()[1])
-                command = (status.parent / "cmdline").read_bytes()
-                if parent == self.pid and b"spawn_main" in command:
-                    found.append(int(status.parent.name))
-        return sorted(found)
+        return [pid for pid in children_of(self.pid) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def children_of(parent: int) -> list[int]:
+    """Whichever of its threads started them."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(status.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(status.parent.name))
+    return sorted(found)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import threading
 import time
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -14,6 +15,7 @@ from jobs_app.lifecycle.claim import Claim
 from jobs_app.models import Job, JobAttempt, JobRun
 from jobs_app.worker import claimer as claimer_module
 from jobs_app.worker import finisher as finisher_module
+from jobs_app.worker.loop import Worker, WorkerOptions
 from tests.waiting import until
 from tests.worker.harness import finished, outcomes, state, working
 
@@ -52,6 +54,33 @@ def test_a_silent_workers_job_is_recovered_however_long_the_poll() -> None:
     lost = JobAttempt.objects.get(job_id=stored.id, number=1)
     assert (lost.outcome, lost.worker_id, lost.started_at) == ("lost", "host-1-gone", run.queued_at)
     assert lost.message == "Worker crashed or timed out (stalled job recovery, was on host-1-gone)"
+
+
+def test_what_recovery_gives_back_is_looked_for_at_once() -> None:
+    """Also in a lane that was empty when lanes were looked for, a moment ago."""
+
+    @job
+    def work() -> None: ...
+
+    claimer = Worker(WorkerOptions(poll=60)).claimer
+    claimer._maintain()
+    assert claimer._lanes.known == {}
+    run = work.options(queue="elsewhere").enqueue()
+    Job.objects.filter(pk=run.id).update(
+        state="running", attempts=1, token=uuid4(), lease_expires_at=run.queued_at, started_at=run.queued_at
+    )
+    claimer._recover_due = 0
+    claimer._maintain()
+    assert list(claimer._lanes.known) == [("elsewhere", 0)]
+
+
+def test_only_a_look_at_every_type_can_tell_that_nothing_is_due() -> None:
+    claimer = Worker(WorkerOptions()).claimer
+    claimer._take(["work"], 5, plain_only=True)
+    assert claimer.empty_at == float("-inf")
+    claimer._lanes.walked_at = float("-inf")
+    claimer._take(["work"], 5)
+    assert claimer.empty_at > 0
 
 
 def test_only_served_queues_are_claimed() -> None:

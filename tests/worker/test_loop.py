@@ -115,7 +115,7 @@ def test_a_freed_slot_is_filled_at_once_however_long_the_poll() -> None:
         time.sleep(0.02)
 
     runs = brief.enqueue_many([{}] * 6)
-    with working(concurrency=1, poll=60, listen=False):
+    with working(concurrency=1, poll=60, recover_every=60):
         assert set(finished(*runs, seconds=20)) == {"succeeded"}
 
 

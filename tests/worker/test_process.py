@@ -15,7 +15,7 @@ from django.contrib.auth.models import Group
 
 from jobs_app.models import Job, JobAttempt, WorkerState
 from tests.waiting import until
-from tests.worker.harness import Ledger, WorkerProcess, finished, is_gone, outcomes, state
+from tests.worker.harness import Ledger, WorkerProcess, children_of, finished, is_gone, outcomes, state
 
 Start = Callable[..., WorkerProcess]
 
@@ -148,13 +148,13 @@ def test_it_works_and_stops_as_the_first_process_of_a_container(
     (run,) = holding(samples, ledger, gate)
     if processes == "1":
         assert ledger.lines("began")[0]["pid"] == 1
-    children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()
-    os.kill(int(children[0]), signal.SIGTERM)
+    (first,) = children_of(worker.pid)
+    os.kill(first, signal.SIGTERM)
     until(lambda: WorkerState.objects.filter(draining=True).exists(), every=0.02)
     gate.touch()
     assert worker.wait() == 0, worker.log()
     assert finished(run) == ["succeeded"]
-    assert is_gone(int(children[0]))
+    assert is_gone(first)
 
 
 def test_threads_that_handlers_leave_behind_do_not_keep_the_process(start: Start, samples: Any) -> None:
@@ -175,8 +175,7 @@ def test_a_handler_may_fork(is_postgres: bool, start: Start, samples: Any, ledge
         assert ledger.lines("ran")[-1]["code"] == 0
         assert sorted(Group.objects.values_list("name", flat=True)) == ["x after", "x before", "x child"]
     assert {line["pid"] for line in ledger.lines("ran")} == {worker.pid}
-    children = Path(f"/proc/{worker.pid}/task/{worker.pid}/children")
-    until(lambda: all(is_gone(int(pid)) for pid in children.read_text().split()), every=0.02)
+    until(lambda: all(is_gone(pid) for pid in children_of(worker.pid)), every=0.02)
     log = worker.stop()
     assert "ERROR" not in log
     assert "does not answer" not in log

@@ -46,17 +46,24 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         signals = StopSignals()
         signals.install()  # before anything else: a stop during start-up counts too
+        try:
+            code = self._work(options, signals)
+        finally:
+            if not self._called_from_command_line:  # type: ignore[attr-defined]
+                signals.uninstall()
+        if self._called_from_command_line:  # type: ignore[attr-defined]
+            exit_soon(code)
+        if code:
+            sys.exit(code)
+
+    def _work(self, options: dict[str, Any], signals: StopSignals) -> int:
         if options["once"] and ((options["processes"] or 1) > 1 or options["reload"]):
             raise CommandError("--once works in one process; leave --processes and --reload out")
         if options["once"] and options["with_scheduler"]:
             raise CommandError("--once works off what is due now; to make that of schedules first, runscheduler --once")
         level = LOG_LEVELS[options["verbosity"]]
         logs.configure(level)
-        code = self._run(options, worker_options(options), signals, level)
-        if self._called_from_command_line:  # type: ignore[attr-defined]
-            exit_soon(code)
-        elif code:
-            sys.exit(code)
+        return self._run(options, worker_options(options), signals, level)
 
     def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, level: int) -> int:
         beside = [Scheduler] if options["with_scheduler"] else []

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from jobsite import demo_data
+from jobsite.database import without_secrets
 from jobsite.processes import Processes, free_port
 
 GRACE_SECONDS = 3
@@ -55,7 +56,7 @@ class Command(BaseCommand):
         url = os.environ.get("DATABASE_URL")
         return [
             "DEBUG=1",
-            *([f"DATABASE_URL='{url}'"] if url else []),
+            *([f"DATABASE_URL={without_secrets(url)}"] if url else []),
             os.path.relpath(sys.executable),
             "manage.py jobs status",
         ]
