@@ -113,12 +113,13 @@ class Claimer(Loop):
 
     def _take(self, types: list[str], limit: int, *, plain_only: bool = False) -> bool:
         """Claim and launch; True if the batch came back full. A short one is looked for from the beginning too."""
-        taken = self._claim_from(types, limit, plain_only, walk=self._lanes.should_walk())
-        if taken < limit and self._lanes.may_walk():
-            more = self._claim_from(types, limit - taken, plain_only, walk=True)
-            if not taken and not more and not plain_only:
-                self.empty_at = self._lanes_at
-            taken += more
+        walked = self._lanes.should_walk()
+        taken = self._claim_from(types, limit, plain_only, walk=walked)
+        if taken < limit and not walked and self._lanes.may_walk():
+            walked = True
+            taken += self._claim_from(types, limit - taken, plain_only, walk=True)
+        if walked and not taken and not plain_only:
+            self.empty_at = self._lanes_at
         return taken >= limit
 
     def _claim_from(self, types: list[str], limit: int, plain_only: bool, *, walk: bool) -> int:

@@ -101,6 +101,18 @@ def test_two_full_lanes_are_drained_side_by_side(lanes: Lanes) -> None:
     assert [set(turn) <= set(first) for turn in turns] in ([True, False] * 4, [False, True] * 4)
 
 
+def test_a_lane_with_nothing_for_this_worker_is_left_to_walks(lanes: Lanes) -> None:
+    lanes.learn([("mail", 5)])
+    first = lanes.starts(walk=False)
+    assert len(first) == 2
+    lanes.exhausted(first)
+    assert lanes.starts(walk=False) == []
+    assert len(lanes.starts(walk=True)) == 2
+    assert len(lanes.starts(walk=False, ahead=True)) == 2
+    lanes.remember("mail", 5, T, UUID(int=1))
+    assert [start.queue for start in lanes.starts(walk=False)] == ["mail"]
+
+
 @pytest.mark.django_db
 def test_a_claim_starts_where_the_last_one_stopped(lanes: Lanes, clock: Clock) -> None:
     with at(0):

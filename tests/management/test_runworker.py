@@ -135,6 +135,8 @@ def test_once_works_off_what_is_due_and_sums_up(settings: Any) -> None:
         charge.enqueue(fails=number == 2)
     charge.options(queue="other").enqueue()
     out = StringIO()
+    handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     call_command("runworker", "--once", "--poll", "0.05", "--exclude", "other", "--verbosity", "0", stdout=out)
     assert out.getvalue().splitlines()[-1] == "📊 Worker completed - Processed: 5 | Success: 4 | Retry: 1 | Failed: 0"
     assert (JobRun.objects.count(), Job.objects.count()) == (4, 2)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from jobs_app import Backoff, current_job, job
 from jobs_app.models import Job, JobRun
@@ -120,3 +120,18 @@ def test_a_commit_that_fails_is_a_failed_attempt(monkeypatch: pytest.MonkeyPatch
     with working():
         assert finished(run) == ["succeeded"]
     assert (names(), outcomes(run)) == (["paid 2"], ["error", "success"])
+
+
+def test_a_hook_that_fails_after_the_commit_does_not_undo_the_success(caplog: pytest.LogCaptureFixture) -> None:
+    @job(atomic=True)
+    def pay() -> None:
+        Group.objects.create(name="paid")
+        transaction.on_commit(lambda: 1 / 0)
+
+    run = pay.enqueue()
+    with caplog.at_level(logging.ERROR, logger="jobs_app"), working() as worker:
+        assert finished(run) == ["succeeded"]
+        until(lambda: not len(worker.hangar), every=0.01)
+    assert (names(), worker.finisher.counts) == (["paid"], {"succeeded": 1})
+    assert "a hook after its commit failed" in caplog.text
+    assert "ZeroDivisionError" in caplog.text

@@ -122,6 +122,12 @@ def test_a_log_line_may_hold_anything() -> None:
     assert context.log_text() == "ab\N{REPLACEMENT CHARACTER}\n{'n': 1}"
 
 
+def test_meta_is_there_to_read_and_never_changed_in_silence() -> None:
+    context = context_of(meta='{"model": "a"}')
+    with pytest.raises(TypeError):
+        context.meta["model"] = "b"  # type: ignore[index]
+
+
 def test_facts_are_merged_into_the_meta_of_the_run() -> None:
     context = context_of(meta='{"model": "a"}')
     context.save_meta(cost=0.5)

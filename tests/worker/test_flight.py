@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobs_app import job
-from jobs_app.worker.flight import Flight, Hangar
+from jobs_app.worker.flight import UNSTORED_SECONDS, Flight, Hangar
 from tests.worker.flights import flight_of
 
 
@@ -47,7 +47,16 @@ def test_a_hangar_tells_what_waits_what_runs_and_what_ended(sample: Any) -> None
     assert len(hangar) == 3
     assert hangar.open() == [waiting, running]
     assert hangar.running() == [running]
-    assert [held.id for held in hangar.held()] == [waiting.job.id, running.job.id]
+
+
+def test_a_lease_is_held_until_the_report_is_stored_but_not_for_ever(sample: Any) -> None:
+    hangar = Hangar()
+    running, ended, stuck = (flight_of(sample) for _ in range(3))
+    ended.end()
+    stuck.ended_at = time.monotonic() - UNSTORED_SECONDS - 1
+    for flight in (running, ended, stuck):
+        hangar.add(flight)
+    assert [held.id for held in hangar.held()] == [running.job.id, ended.job.id]
 
 
 def test_a_job_that_came_back_to_this_worker_is_not_removed_by_the_end_of_its_older_flight(sample: Any) -> None:

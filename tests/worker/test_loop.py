@@ -84,8 +84,9 @@ def test_a_job_that_fails_twice_succeeds_at_its_third_attempt() -> None:
 @pytest.mark.spec("S4.15", "S2.21")
 def test_one_result_that_cannot_be_stored_costs_the_others_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither one that is seen to be bad nor one that only the database refuses."""
-    as_json = runner_module._result
-    monkeypatch.setattr(runner_module, "_result", lambda value: "{no json" if value == "trick" else as_json(value))
+    as_json = runner_module.result_text
+    trick = lambda job_id, value: "{no json" if value == "trick" else as_json(job_id, value)  # noqa: E731
+    monkeypatch.setattr(runner_module, "result_text", trick)
     bad: dict[int, Any] = {1: object(), 2: "a\0b", 3: "x" * 2_000_000, 4: {"deep": {}}, 5: Exception("\0"), 6: "trick"}
     nested = bad[4]
     for _ in range(100):

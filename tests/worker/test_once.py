@@ -124,6 +124,19 @@ def test_jobs_that_jobs_enqueue_are_worked_off_too() -> None:
     assert (JobRun.objects.count(), Job.objects.count()) == (7, 0)
 
 
+def test_a_queue_that_a_job_made_is_found_without_being_told() -> None:
+    @job
+    def child() -> None: ...
+
+    @job
+    def parent() -> None:
+        child.options(queue="elsewhere", priority=3).enqueue()
+
+    parent.enqueue()
+    told(listen=False)
+    assert (JobRun.objects.count(), Job.objects.count()) == (2, 0)
+
+
 def test_a_retry_that_is_due_at_once_is_worked_off_too() -> None:
     @job(max_attempts=4, backoff=Backoff(base=0, factor=1, jitter="none"))
     def stubborn() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils.translation import activate, get_language
 
 from jobs_app import Cancel, Fail, Retry, Snooze, job
 from jobs_app.lifecycle.moves import Ended
@@ -104,6 +106,59 @@ def test_a_handler_may_say_how_its_attempt_ends(error: Exception, expected: tupl
     ended = attempt(raising(error))
     assert (ended.state, ended.outcome, ended.delay, ended.free) == expected
     assert (ended.error, ended.traceback) == (str(error), "")
+
+
+def test_the_error_behind_a_directive_is_kept() -> None:
+    def sample() -> None:
+        try:
+            raise ConnectionError("the bank did not answer")
+        except ConnectionError as error:
+            raise Retry(after=30) from error
+
+    ended = attempt(sample, attempts=5)
+    assert (ended.state, ended.error) == ("failed", "the bank did not answer")
+    assert "ConnectionError" in ended.traceback
+
+
+def test_a_directive_without_a_word_is_named() -> None:
+    assert attempt(raising(Fail())).error == "Fail"
+
+
+def test_a_directive_of_the_hosts_own_need_not_call_up() -> None:
+    class RateLimited(Retry):
+        def __init__(self) -> None:
+            pass
+
+    assert attempt(raising(RateLimited())).state == "queued"
+
+
+def test_an_error_that_cannot_be_judged_ends_the_job() -> None:
+    class Odd(Retry):
+        after = property(lambda self: 1 / 0)  # type: ignore[assignment]
+
+        def __init__(self) -> None:
+            pass
+
+    ended = attempt(raising(Odd()))
+    assert (ended.state, ended.error_class) == ("failed", "ZeroDivisionError")
+
+
+def test_a_snooze_is_never_so_short_that_the_job_spins() -> None:
+    assert attempt(raising(Snooze(0))).delay == 1.0
+
+
+def test_what_one_job_sets_in_its_context_is_not_the_next_ones() -> None:
+    tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
+    seen = []
+
+    def sample() -> None:
+        seen.append((tenant.get(), get_language()))
+        tenant.set("acme")
+        activate("de")
+
+    attempt(sample)
+    attempt(sample)
+    assert seen == [("nobody", "en-us")] * 2
 
 
 def test_a_retry_that_asks_for_too_much_time_gets_what_a_calendar_has() -> None:
