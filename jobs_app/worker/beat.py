@@ -21,12 +21,11 @@ BEATS_PER_LEASE = 3
 
 class Beat(Loop):
     def __init__(
-        self, hangar: Hangar, who: Presence, *, lease: float, is_draining: Callable[[], bool], tick: Callable[[], None]
+        self, hangar: Hangar, who: Presence, *, is_draining: Callable[[], bool], tick: Callable[[], None]
     ) -> None:
         super().__init__("heartbeat")
         self._hangar = hangar
         self._who = who
-        self._every = lease / BEATS_PER_LEASE
         self._is_draining = is_draining
         self._tick = tick
         self._due = 0.0
@@ -43,7 +42,7 @@ class Beat(Loop):
         if time.monotonic() >= self._due:
             began = time.monotonic()
             self._beat()
-            self._due = began + self._every  # only now: a beat that failed is due at once
+            self._due = began + self._who.beat_seconds  # only now: a beat that failed is due at once
         save_words(self.connection, self._hangar.open())
         self.pause(min(TICK_SECONDS, max(0.01, self._due - time.monotonic())))
 

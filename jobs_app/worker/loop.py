@@ -17,7 +17,7 @@ from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.worker import propagation, tidying
-from jobs_app.worker.beat import Beat
+from jobs_app.worker.beat import BEATS_PER_LEASE, Beat
 from jobs_app.worker.claimer import MOST_UNSTORED, Claimer, Room
 from jobs_app.worker.context import JobContext
 from jobs_app.worker.crew import Crew
@@ -86,10 +86,10 @@ class Worker:
             room=self._room,
             launch=self._launch,
         )
+        shortest_lease = min([options.lease, *(job_type.lease for job_type in registry if job_type.lease)])
         self.beat = Beat(
             self.hangar,
-            self._presence(),
-            lease=min([options.lease, *(job_type.lease for job_type in registry if job_type.lease)]),
+            self._presence(beat_seconds=shortest_lease / BEATS_PER_LEASE),
             is_draining=self.stop_requested.is_set,
             tick=self._watch,
         )
@@ -233,7 +233,7 @@ class Worker:
     def _is_anything_unstored(self) -> bool:
         return self.finisher.pending > 0 or any(flight.ended for flight in self.hangar.all())
 
-    def _presence(self) -> Presence:
+    def _presence(self, *, beat_seconds: float) -> Presence:
         return Presence(
             id=self.identity.id,
             name=self.options.name,
@@ -244,4 +244,5 @@ class Worker:
             excluded=self.options.excluded,
             job_types=registry.names(),
             concurrency=self.options.concurrency,
+            beat_seconds=beat_seconds,
         )

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from jobs_app.lifecycle.database import jobs_connection, prepare
 from jobs_app.registry import registry
+from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.worker.loop import Worker, WorkerOptions
@@ -92,5 +93,5 @@ def _say_what_it_serves(worker: Worker) -> None:
         options.concurrency,
     )
     for job_type in registry:
-        if worker.types.is_enabled(job_type):
+        if is_enabled(job_type):
             logger.info("Worker registered for: %s", job_type.name)

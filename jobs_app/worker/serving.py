@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from jobs_app.registry import SYSTEM_QUEUE, JobType, registry
-
-logger = logging.getLogger("jobs_app.worker")
+from jobs_app.runtime.enabled import is_enabled
 
 ASK_EVERY_SECONDS = 1.0  # whether a type is enabled may be a question to a database
 
@@ -37,23 +35,10 @@ class ServedTypes:
     is_loop_blocked: Callable[[], bool]  # then async handlers would only wait
     _enabled: list[JobType] = field(default_factory=list)
     _asked: float = float("-inf")
-    _broken: set[str] = field(default_factory=set)
 
     def __call__(self) -> list[str]:
         if time.monotonic() - self._asked >= ASK_EVERY_SECONDS:
-            self._enabled = [job_type for job_type in registry if self.is_enabled(job_type)]
+            self._enabled = [job_type for job_type in registry if is_enabled(job_type)]
             self._asked = time.monotonic()
         skips_async = self.is_loop_blocked()
         return [job_type.name for job_type in self._enabled if not (skips_async and job_type.is_async)]
-
-    def is_enabled(self, job_type: JobType) -> bool:
-        """A type that cannot say is not served, and the others are."""
-        try:
-            is_enabled = job_type.is_enabled
-        except Exception:
-            if job_type.name not in self._broken:
-                logger.exception("whether %s is enabled cannot be told; it is not served", job_type.name)
-            self._broken.add(job_type.name)
-            return False
-        self._broken.discard(job_type.name)
-        return is_enabled
