@@ -109,8 +109,9 @@ class EventLoop:
         self._done = done
         self._waiting: deque[Flight] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._begun = 0  # of them
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._asked: float | None = None  # when the loop was first asked to look, and has not looked since
+        self._asked: float | None = None  # when the loop was first asked to start something, and has not since
         self._tidied = 0.0
 
     @property
@@ -144,9 +145,10 @@ class EventLoop:
             self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _start_more(self) -> None:
-        self._asked = None
-        while len(self._tasks) < self.size and (flight := _first(self._waiting)):
-            task = asyncio.ensure_future(self._run(flight))
+        free = min(self.size - len(self._tasks), len(self._waiting))
+        self._asked = (self._asked or time.monotonic()) if free > 0 else None
+        for _ in range(free):
+            task = asyncio.ensure_future(self._run_first())
             self._tasks.add(task)
             task.add_done_callback(self._ended)
 
@@ -155,6 +157,16 @@ class EventLoop:
         self._start_more()
         if not self._tasks:
             SyncToAsync.single_thread_executor.submit(connections.close_all)  # one less, while nobody needs it
+
+    async def _run_first(self) -> None:
+        """Taken when the task begins and not when it is made: until then it may be taken back."""
+        self._begun += 1
+        self._asked = time.monotonic() if len(self._tasks) > self._begun else None
+        try:
+            if flight := _first(self._waiting):
+                await self._run(flight)
+        finally:
+            self._begun -= 1
 
     async def _run(self, flight: Flight) -> None:
         if time.monotonic() - self._tidied > TIDY_SECONDS:

@@ -65,12 +65,11 @@ def test_what_recovery_gives_back_is_looked_for_at_once() -> None:
     claimer = Worker(WorkerOptions(poll=60)).claimer
     claimer._maintain()
     assert claimer._lanes.known == {}
-    claimer._lanes_cost = 0.0  # however slow this machine is just now
     run = work.options(queue="elsewhere").enqueue()
     Job.objects.filter(pk=run.id).update(
         state="running", attempts=1, token=uuid4(), lease_expires_at=run.queued_at, started_at=run.queued_at
     )
-    claimer._recover_due = 0
+    claimer._recover_due = claimer._lanes_cost = 0
     claimer._maintain()
     assert list(claimer._lanes.known) == [("elsewhere", 0)]
 

@@ -17,6 +17,7 @@ from tests.worker.harness import Ledger, WorkerProcess, finished, outcomes, work
 
 Start = Callable[..., WorkerProcess]
 NAME = "jobs-app-test-worker"
+OURS = "FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()"
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,7 +30,7 @@ def needs_a_server(is_postgres: bool) -> None:
 
 def backends() -> list[int]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pid FROM pg_stat_activity WHERE application_name = %s", [NAME])
+        cursor.execute(f"SELECT pid {OURS}", [NAME])
         return [pid for (pid,) in cursor.fetchall()]
 
 

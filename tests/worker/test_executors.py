@@ -156,6 +156,45 @@ def test_a_blocked_loop_is_seen_and_what_waits_for_it_is_taken_back(ended: Ended
     assert [flight for flight, _ in ended] == [blocker]
 
 
+def test_what_was_handed_to_the_loop_together_with_a_blocker_can_be_taken_back_too(
+    ended: Ended, loop: EventLoop
+) -> None:
+    gate = threading.Event()
+
+    async def block() -> None:
+        gate.wait(10)
+
+    async def quick() -> None: ...
+
+    blocker, waiting = flight_of(job(name="block")(block)), flight_of(job(name="quick")(quick))
+    loop._waiting.append(blocker)
+    loop.submit(waiting)
+    until(lambda: blocker.started, every=0.01)
+    assert loop.take_back(0) == [waiting]
+    until(lambda: loop.is_blocked, every=0.01)
+    gate.set()
+    ended.wait(1)
+    until(lambda: not loop.is_blocked, every=0.01)
+    assert [flight for flight, _ in ended] == [blocker]
+
+
+def test_a_loop_that_is_full_is_not_blocked(ended: Ended, loop: EventLoop) -> None:
+    gate = threading.Event()
+
+    async def patient() -> None:
+        while not gate.is_set():
+            await asyncio.sleep(0.01)
+
+    flights = [flight_of(job(name="patient")(patient)) for _ in range(3)]
+    for flight in flights:
+        loop.submit(flight)
+    until(lambda: all(flight.started for flight in flights[:2]), every=0.01)
+    until(lambda: loop._asked is None, every=0.01)
+    assert flights[2].started is None
+    gate.set()
+    assert ended.wait(3) == ["succeeded"] * 3
+
+
 def test_an_async_job_that_waited_too_long_is_never_run_as_a_sync_one(ended: Ended) -> None:
     """Called in a thread it would give back a coroutine and count as done."""
     gate = threading.Event()
