@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -47,7 +48,7 @@ class WorkerProcess:
 
     def __init__(self, arguments: tuple[str, ...], environment: dict[str, str], log: Path, wrapper: list[str]) -> None:
         self.log_path = log
-        command = [*wrapper, sys.executable, "-m", "django", "runworker", *arguments]
+        command = [*ends_with_us(), *wrapper, sys.executable, "-m", "django", "runworker", *arguments]
         with log.open("wb") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True
@@ -99,6 +100,11 @@ class WorkerProcess:
     def children(self) -> list[int]:
         """Worker processes under this supervisor."""
         return [pid for pid in children_of(self.pid) if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def ends_with_us() -> list[str]:
+    """In front of a command: it is killed when the tests are, where the system can do that."""
+    return ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
 
 def children_of(parent: int) -> list[int]:

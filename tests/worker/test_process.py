@@ -137,7 +137,7 @@ def test_it_works_and_stops_as_the_first_process_of_a_container(
     processes: str, start: Start, samples: Any, ledger: Ledger, tmp_path: Path
 ) -> None:
     gate = tmp_path / "gate"
-    wrapper = ("unshare", "--pid", "--fork", "--mount-proc")
+    wrapper = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
     worker = start("--processes", processes, wrapper=wrapper)
     try:
         worker.wait_for_start()
