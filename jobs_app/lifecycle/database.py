@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
+from uuid import UUID
 
 import psycopg
 from django.db import DataError, IntegrityError, OperationalError, connections, transaction
@@ -76,6 +77,11 @@ def now_parameter(connection: BaseDatabaseWrapper) -> Any:
     return sqlite_time(_frozen or datetime.now(UTC))
 
 
+def now_sql(connection: BaseDatabaseWrapper) -> str:
+    """The SQL that goes with it, for statements that both databases share."""
+    return NOW if is_postgres(connection) else "%(now)s"
+
+
 def database_now(connection: BaseDatabaseWrapper) -> datetime:
     """The time that decides what is due, leased or expired."""
     if _frozen is not None:
@@ -99,6 +105,11 @@ def sqlite_after(now: str, seconds: float) -> str:
 def read_sqlite_time(value: str | datetime) -> datetime:
     """The other way; a column comes back as a naive datetime, an expression as text."""
     return (datetime.fromisoformat(value) if isinstance(value, str) else value).replace(tzinfo=UTC)
+
+
+def read_uuid(value: UUID | str) -> UUID:
+    """An id as raw SQL gives it: PostgreSQL knows the type, SQLite has text."""
+    return value if isinstance(value, UUID) else UUID(value)
 
 
 @contextmanager

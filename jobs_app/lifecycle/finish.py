@@ -10,7 +10,7 @@ from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import LeaseLost
-from jobs_app.lifecycle.database import is_data_at_fault, is_postgres, pinned_transaction
+from jobs_app.lifecycle.database import is_data_at_fault, is_postgres, pinned_transaction, read_uuid
 from jobs_app.lifecycle.moves import Ended, remove, requeue
 from jobs_app.lifecycle.relation import relation
 from jobs_app.strict_json import dumps
@@ -56,7 +56,7 @@ def settled(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID
                   ON tried.job_id = given.id AND tried.token = given.token AND tried.outcome = given.outcome"""
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return {row[0] if isinstance(row[0], UUID) else UUID(row[0]) for row in cursor.fetchall()}
+        return {read_uuid(row[0]) for row in cursor.fetchall()}
 
 
 def without_details(ended: Ended, error: BaseException) -> Ended:

@@ -14,6 +14,7 @@ from jobs_app.lifecycle.database import (
     is_data_at_fault,
     is_postgres,
     now_parameter,
+    now_sql,
     pinned_transaction,
     write_transaction,
 )
@@ -119,6 +120,6 @@ def _extend_sqlite(connection: BaseDatabaseWrapper, held: Sequence[Held]) -> dic
 
 def _save(connection: BaseDatabaseWrapper, reports: Sequence[Progress]) -> None:
     rows, parameters = relation(connection, PROGRESS_COLUMNS, reports)
-    sql = SAVE.format(rows=rows, now=NOW if is_postgres(connection) else "%(now)s")
+    sql = SAVE.format(rows=rows, now=now_sql(connection))
     with pinned_transaction(connection), connection.cursor() as cursor:
         cursor.execute(sql, parameters)

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
-from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, pinned_transaction
+from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, now_sql, pinned_transaction, read_uuid
 from jobs_app.lifecycle.relation import relation
 
 ROWS_PER_STATEMENT = 500
@@ -59,14 +59,14 @@ def take_key(
     """None if the key is ours now; else the run and body it stands for."""
     kept_for = get_settings().idempotency_days * 86400
     rows, parameters = relation(connection, COLUMNS, [(scope, key, run_id, body_hash, 0, kept_for)])
-    now = NOW if is_postgres(connection) else "%(now)s"
+    now = now_sql(connection)
     with connection.cursor() as cursor:
         cursor.execute(TAKE.format(rows=rows, now=now), parameters)
         if cursor.fetchone():
             return None
         cursor.execute(READ, (scope, key))
         known_id, known_hash = cursor.fetchone()
-    return (known_id if isinstance(known_id, UUID) else UUID(known_id)), known_hash
+    return read_uuid(known_id), known_hash
 
 
 def forget_keys(connection: BaseDatabaseWrapper) -> bool:

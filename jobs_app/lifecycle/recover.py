@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
-from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, pinned_transaction
+from jobs_app.lifecycle.database import is_postgres, now_parameter, now_sql, pinned_transaction, read_uuid
 from jobs_app.lifecycle.moves import EXPIRED_LEASE, NOT_STARTED, Ended, remove, requeue
 from jobs_app.registry import registry
 from jobs_app.retry import Backoff
@@ -58,7 +58,7 @@ def recover(connection: BaseDatabaseWrapper, *, random: Callable[[], float] = un
 def _recover_batch(connection: BaseDatabaseWrapper, random: Callable[[], float]) -> Recovered:
     with pinned_transaction(connection):
         lost = [_verdict(row, random) for row in _select(connection, EXPIRED)]
-        late = [_expired(_uuid(row[0])) for row in _select(connection, TOO_LATE)]
+        late = [_expired(read_uuid(row[0])) for row in _select(connection, TOO_LATE)]
         return Recovered(
             requeued=requeue(connection, [one for one in lost if one.state == "queued"], EXPIRED_LEASE),
             failed=remove(connection, [one for one in lost if one.state != "queued"], EXPIRED_LEASE),
@@ -71,8 +71,8 @@ def _verdict(row: tuple[Any, ...], random: Callable[[], float]) -> Ended:
     run_id, token, job_type, worker_id, attempts, max_attempts, lost = row
     may_run_again = attempts < max_attempts
     return Ended(
-        id=_uuid(run_id),
-        token=_uuid(token),
+        id=read_uuid(run_id),
+        token=read_uuid(token),
         state="queued" if may_run_again else "failed",
         outcome="lost",
         done_reason="" if may_run_again else "lost",
@@ -97,11 +97,7 @@ def _backoff(job_type: str) -> Backoff:
 
 
 def _select(connection: BaseDatabaseWrapper, sql: str) -> list[tuple[Any, ...]]:
-    sql = sql.format(now=NOW) + PASSING_LOCKED if is_postgres(connection) else sql.format(now="%(now)s")
+    sql = sql.format(now=now_sql(connection)) + (PASSING_LOCKED if is_postgres(connection) else "")
     with connection.cursor() as cursor:
         cursor.execute(sql, {"now": now_parameter(connection), "limit": ROWS_PER_STATEMENT})
         return cursor.fetchall()
-
-
-def _uuid(value: Any) -> UUID:
-    return value if isinstance(value, UUID) else UUID(value)

@@ -11,7 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.definitions import draft
 from jobs_app.ids import slot_id
-from jobs_app.lifecycle.database import NOW, is_postgres
+from jobs_app.lifecycle.database import now_sql
 from jobs_app.lifecycle.enqueue import NewJob
 from jobs_app.lifecycle.relation import relation
 from jobs_app.models import ScheduleState
@@ -75,7 +75,7 @@ def advance(connection: BaseDatabaseWrapper, steps: Sequence[Step], now: datetim
     """Write what the steps made of their rows."""
     rows, parameters = relation(connection, COLUMNS, [_columns(step, now) for step in steps])
     with connection.cursor() as cursor:
-        cursor.execute(ADVANCE.format(rows=rows, now=NOW if is_postgres(connection) else "%(now)s"), parameters)
+        cursor.execute(ADVANCE.format(rows=rows, now=now_sql(connection)), parameters)
 
 
 def _columns(step: Step, now: datetime) -> tuple[Any, ...]:
