@@ -26,8 +26,18 @@ class Hold(models.TextChoices):
     """Why a queued job may not be claimed."""
 
     OPEN = "", _("open")
-    KEY = "key", _("waits for its key or limit")
+    NEW = "new", _("waits for admission")  # looked at when it is due
+    KEY = "key", _("waits for its key")  # looked at again when a job with its key ends
+    LIMIT = "limit", _("waits for a limit")
     PAUSE = "pause", _("paused")
+
+
+class Gate(models.IntegerChoices):
+    """What a job must pass before it is open to claims."""
+
+    NONE = 0, _("none")
+    LIMIT = 1, _("limits")
+    KEY = 2, _("its key, then limits")
 
 
 class Policy(models.TextChoices):
@@ -38,6 +48,10 @@ class Policy(models.TextChoices):
     EXCLUSIVE = "exclusive", _("one queued or running")
     SHORT = "short", _("one queued")
     STATELY = "stately", _("one queued and one running")
+
+
+ONE_RUNNING = (Policy.SINGLETON, Policy.EXCLUSIVE, Policy.STATELY)
+ONE_QUEUED = (Policy.SHORT, Policy.STATELY)
 
 
 class RunColumns(JobsModel):
@@ -63,6 +77,7 @@ class RunColumns(JobsModel):
     meta = models.JSONField(_("meta"), default=dict)
     actor = models.CharField(_("enqueued by"), max_length=150, blank=True, db_default="")
     parent = models.UUIDField(_("parent run"), null=True, blank=True)
+    timeout_seconds = models.FloatField(_("timeout in seconds"), null=True, blank=True)  # where one was asked for
     cursor = models.TextField(_("cursor"), blank=True, db_default="")
     progress_count = models.BigIntegerField(_("progress"), db_default=0)
     result_count = models.BigIntegerField(_("results"), db_default=0)
@@ -81,14 +96,24 @@ class Job(RunColumns):
     """One piece of work, queued or running. Only `lifecycle/` changes its state."""
 
     hold = models.CharField(_("hold"), max_length=6, choices=Hold.choices, blank=True, db_default=Hold.OPEN)
+    gate = models.SmallIntegerField(_("gate"), choices=Gate.choices, db_default=Gate.NONE)
     token = models.UUIDField(_("token"), null=True, editable=False)  # proves whose claim it is; a secret
     lease_expires_at = models.DateTimeField(_("lease expires at"), null=True, blank=True)
     cancel_requested = models.BooleanField(_("asked to stop"), db_default=False)
+    abort_requested = models.BooleanField(_("to be stopped by force"), db_default=False)
     last_error = models.TextField(_("last error"), blank=True, db_default="")
 
     class Meta:
         verbose_name = _("job")
         verbose_name_plural = _("jobs")
+        permissions = (
+            ("trigger_job", _("Can trigger jobs")),
+            ("cancel_job", _("Can cancel jobs and ask running ones to stop")),
+            ("abort_job", _("Can stop running jobs by force")),
+            ("retry_job", _("Can run jobs again")),
+            ("fail_job", _("Can mark jobs as failed")),
+            ("requeue_job", _("Can requeue jobs of lost workers")),
+        )
         indexes = (
             # The claim reads this in order, lane by lane; rows that are running or held are not in it.
             models.Index(
@@ -104,6 +129,40 @@ class Job(RunColumns):
             models.Index(
                 "expires_at", name="jobs_app_job_expiry", condition=Q(state="queued", expires_at__isnull=False)
             ),
+            # Admission: only jobs behind a gate, or parked, are in these.
+            models.Index(
+                "queue",
+                "hold",
+                "job_type",
+                models.F("priority").desc(),
+                "run_at",
+                "id",
+                name="jobs_app_job_gate",
+                condition=Q(state="queued", hold__in=["new", "limit"]),
+            ),
+            models.Index(
+                "queue",
+                "subject",
+                models.F("priority").desc(),
+                "run_at",
+                "id",
+                name="jobs_app_job_share",
+                condition=Q(state="queued", hold="limit"),
+            ),
+            models.Index(
+                "queue",
+                "key",
+                models.F("priority").desc(),
+                "run_at",
+                "id",
+                name="jobs_app_job_key",
+                condition=Q(state="queued", hold="key"),
+            ),
+            models.Index(
+                "queue", "key", name="jobs_app_job_admitted", condition=Q(gate__gt=0, hold__in=["", "limit"])
+            ),
+            models.Index("job_type", name="jobs_app_job_type_open", condition=Q(gate__gt=0, hold="")),
+            models.Index("id", name="jobs_app_job_parked", condition=Q(hold="pause")),
         )
         constraints = (
             models.CheckConstraint(name="jobs_app_job_is_live", condition=Q(state__in=["queued", "running"])),
@@ -111,6 +170,24 @@ class Job(RunColumns):
                 name="jobs_app_job_lease_iff_running",
                 condition=Q(state="running", lease_expires_at__isnull=False, token__isnull=False)
                 | Q(state="queued", lease_expires_at__isnull=True),
+            ),
+            models.CheckConstraint(
+                name="jobs_app_job_running_is_open", condition=Q(state="queued") | Q(state="running", hold="")
+            ),
+            # Admission keeps these; they are the net below it.
+            models.UniqueConstraint(
+                "queue",
+                "key",
+                name="jobs_app_job_one_of_key",
+                condition=Q(policy__in=["singleton", "exclusive", "stately"], hold__in=["", "limit"]),
+            ),
+            # And these decide what a second enqueue gets.
+            models.UniqueConstraint("queue", "key", name="jobs_app_job_exclusive", condition=Q(policy="exclusive")),
+            models.UniqueConstraint(
+                "queue",
+                "key",
+                name="jobs_app_job_one_queued",
+                condition=Q(policy__in=["short", "stately"], state="queued"),
             ),
         )
 

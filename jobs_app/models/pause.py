@@ -22,11 +22,13 @@ class Pause(JobsModel):
     actor = models.CharField(_("paused by"), max_length=150, blank=True, default="")
     until = models.DateTimeField(_("until"), null=True, blank=True)
     created_at = models.DateTimeField(_("paused at"), auto_now_add=True)
+    parked = models.BooleanField(_("parked"), default=False)  # all jobs that were waiting are held by now
 
     class Meta:
         verbose_name = _("pause")
         verbose_name_plural = _("pauses")
         constraints = (models.UniqueConstraint("scope", "name", name="jobs_app_pause_unique"),)
+        permissions = (("pause_work", _("Can pause work")), ("resume_work", _("Can resume work")))
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.get_scope_display(), self.name) if part)

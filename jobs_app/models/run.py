@@ -30,6 +30,7 @@ class JobRun(Ending):
     class Meta:
         verbose_name = _("finished run")
         verbose_name_plural = _("finished runs")
+        permissions = (("prune_history", _("Can prune history")),)
         indexes = (models.Index("job_type", models.F("queued_at").desc(), name="jobs_app_run_type_queued"),)
         constraints = (models.CheckConstraint(name="jobs_app_run_is_finished", condition=Q(state__in=list(FINISHED))),)
 

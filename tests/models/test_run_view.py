@@ -47,7 +47,7 @@ def test_every_column_of_both_lives_is_there() -> None:
         run = Run.objects.values().get(pk=run_id)
         shared = row.keys() & run.keys()
         assert {name: run[name] for name in shared} == {name: row[name] for name in shared}
-        assert row.keys() - shared <= {"token", "last_error"}
+        assert row.keys() - shared <= {"token", "last_error", "gate", "abort_requested"}
 
 
 def test_what_a_life_does_not_have_is_empty() -> None:
