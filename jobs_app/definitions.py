@@ -9,23 +9,23 @@ from inspect import isroutine
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, overload
 
 from asgiref.sync import sync_to_async
+from django.db import transaction
 
-from jobs_app.conf import get_settings
 from jobs_app.declarations import declare
-from jobs_app.errors import DefinitionInvalid, JobDisabled, OptionInvalid, PayloadInvalid, RunNotFound
+from jobs_app.drafts import Drafts
+from jobs_app.errors import DefinitionInvalid, JobDisabled, KeyTaken, OptionInvalid, PayloadInvalid, RunNotFound
 from jobs_app.handles import NewRun, RunHandle
-from jobs_app.ids import uuid7
-from jobs_app.options import EnqueueOptions, JobOptions, key_text, read_enqueue, subject_text
+from jobs_app.options import EnqueueOptions, JobOptions, read_enqueue
 from jobs_app.registry import JobType, registry
-from jobs_app.strict_json import dumps
+from jobs_app.signals import job_enqueued
 
 if TYPE_CHECKING:
-    from jobs_app.lifecycle.enqueue import Enqueued, NewJob
+    from jobs_app.lifecycle.new_job import Enqueued, NewJob
 
 Params = ParamSpec("Params")
 Returned = TypeVar("Returned")
 
-NOT_IN_BULK = ("idempotency_key", "parent")  # each names one run
+NOT_IN_BULK = ("idempotency_key", "parent", "debounce", "throttle")  # each names one run
 
 
 class JobDefinition(Generic[Params, Returned]):
@@ -35,7 +35,7 @@ class JobDefinition(Generic[Params, Returned]):
         update_wrapper(self, job_type.function)
         self.job_type = job_type
         self._options = read_enqueue(options or {}, f"job {job_type.name!r}")
-        self._columns = _columns(job_type, self._options)
+        self._drafts = Drafts(job_type, self._options)
 
     def __call__(self, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
         returned: Returned = self.job_type.function(*args, **kwargs)
@@ -60,18 +60,20 @@ class JobDefinition(Generic[Params, Returned]):
 
     def enqueue_many(self, payloads: Iterable[Mapping[str, Any]]) -> list[RunHandle]:
         """Check every payload, then store all the jobs or none, thousands per statement."""
-        from jobs_app.lifecycle.database import jobs_connection, write_transaction
+        from jobs_app.lifecycle.database import jobs_connection, write_savepoint
         from jobs_app.lifecycle.enqueue import enqueue
 
         for option in NOT_IN_BULK:
-            if option in self._options:
+            if option in self._options or getattr(self._drafts, option, None):
                 raise OptionInvalid(f"job {self.name!r}: {option}= is about one run. Enqueue these one by one.")
         self._require_enabled()
         drafts = [self._draft_of_many(place, payload) for place, payload in enumerate(payloads)]
         if not drafts:
             return []
-        with write_transaction(jobs_connection()):
+        with write_savepoint(jobs_connection()):
             stored = enqueue([job for job, _ in drafts])
+            for new, (job, _) in zip(stored, drafts, strict=True):
+                self._require_accepted(job, new)
         return [_handle(self.name, new, payload) for new, (_, payload) in zip(stored, drafts, strict=True)]
 
     async def aenqueue(self, /, *positional: Never, **payload: Any) -> RunHandle:
@@ -83,12 +85,16 @@ class JobDefinition(Generic[Params, Returned]):
         return run
 
     def _enqueue(self, payload: Mapping[str, Any]) -> RunHandle:
-        from jobs_app.lifecycle.enqueue import enqueue, enqueue_once
+        from jobs_app.lifecycle.conflicts import enqueue_or, enqueue_throttled
+        from jobs_app.lifecycle.enqueue import enqueue_once
 
         self._require_enabled()
-        job, checked = self._draft(payload)
+        job, checked = self._drafts.draft(payload)
+        if self._drafts.throttle is not None:
+            found = enqueue_throttled(job, self._drafts.throttle, self._drafts.on_conflict)
+            return _handle(self.name, found, checked)
         if "idempotency_key" not in self._options:
-            return _handle(self.name, enqueue([job])[0], checked)
+            return _handle(self.name, enqueue_or(job, self._drafts.on_conflict), checked)
         # Without defaults: spelling one out is no other work, and neither is a field that a later release adds.
         body = self.job_type.schema.without_defaults(checked)
         run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body)
@@ -98,31 +104,20 @@ class JobDefinition(Generic[Params, Returned]):
         if not self.job_type.is_enabled:
             raise JobDisabled(f"job {self.name!r} is switched off by its enabled= option. Nothing was stored.")
 
-    def _draft(self, payload: Mapping[str, Any]) -> tuple[NewJob, dict[str, Any]]:
-        from jobs_app.lifecycle.enqueue import NewJob
+    def _require_accepted(self, job: NewJob, new: Enqueued) -> None:
+        from jobs_app.lifecycle.conflicts import require_joinable
 
-        checked = self._checked(payload)
-        text = dumps(checked, limit=get_settings().max_payload_bytes)
-        subject, key = self._options.get("subject"), self._options.get("key")
-        if subject is None:
-            subject = _from_payload(self.job_type, "subject", checked) or ""
-        if key is None:
-            key = _from_payload(self.job_type, "key", checked)
-        if key is None and self.job_type.policy != "standard":
-            key = subject or self.name
-        return NewJob(id=uuid7(), payload=text, subject=subject, key=key, **self._columns), checked
+        if new.created:
+            return
+        require_joinable(job, new)
+        if self._drafts.on_conflict != "return":
+            raise KeyTaken(f"the key {job.key!r} of {self.name!r} is held by run {new.id}. No job was stored.", new.id)
 
     def _draft_of_many(self, place: int, payload: Mapping[str, Any]) -> tuple[NewJob, dict[str, Any]]:
         try:
-            return self._draft(payload)
+            return self._drafts.draft(payload)
         except PayloadInvalid as problem:
             raise PayloadInvalid(f"payload number {place}: {problem} No job was stored.", problem.errors) from None
-
-    def _checked(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            return self.job_type.schema.dump(payload)
-        except PayloadInvalid as problem:
-            raise PayloadInvalid(f"job {self.name!r}: {problem}", problem.errors) from None
 
 
 @overload
@@ -151,7 +146,7 @@ def trigger(name: str, payload: Mapping[str, Any] | None = None, **options: Unpa
 def draft(name: str, payload: Mapping[str, Any], **options: Unpack[EnqueueOptions]) -> NewJob:
     """The job that `trigger` would store, checked and not stored yet: a schedule gives it its slot first."""
     definition: JobDefinition[..., Any] = JobDefinition(registry.get(name), options)
-    return definition._draft(payload)[0]
+    return definition._drafts.draft(payload)[0]
 
 
 def _define(function: Callable[..., Any], options: Mapping[str, Any]) -> JobDefinition[..., Any]:
@@ -162,50 +157,17 @@ def _define(function: Callable[..., Any], options: Mapping[str, Any]) -> JobDefi
     return JobDefinition(job_type)
 
 
-def _columns(job_type: JobType, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What every job that is enqueued with these options has in common."""
-    columns: dict[str, Any] = {
-        "job_type": job_type.name,
-        "policy": job_type.policy,
-        "meta": _meta_text(job_type, options),
-    }
-    for name in ("queue", "priority", "max_attempts"):
-        columns[name] = options.get(name, getattr(job_type, name))
-    for name in ("run_at", "delay", "expires_at", "actor", "parent"):
-        if name in options:
-            columns[name] = options[name]
-    return columns
-
-
-def _meta_text(job_type: JobType, options: Mapping[str, Any]) -> str:
-    try:
-        merged = {**job_type.meta, **options.get("meta", {})}
-        return dumps(merged, limit=get_settings().max_payload_bytes, what="meta")
-    except PayloadInvalid as problem:
-        raise OptionInvalid(f"job {job_type.name!r}: {problem}") from None
-
-
-def _from_payload(job_type: JobType, option: str, checked: dict[str, Any]) -> str | None:
-    """The subject or the key that the job type takes from a payload; None where it finds none."""
-    source = getattr(job_type, option)
-    if source is None:
-        return None
-    found = source(checked) if callable(source) else _field(job_type, source, checked)
-    if found is None or found == "":
-        return None
-    try:
-        return (key_text if option == "key" else subject_text)(str(found))
-    except ValueError as problem:
-        raise PayloadInvalid(f"job {job_type.name!r}: its {option} {str(found)!r} cannot be used: {problem}.") from None
-
-
-def _field(job_type: JobType, name: str, checked: dict[str, Any]) -> Any:
-    if name in checked:
-        return checked[name]
-    default = next((field.default for field in job_type.schema.fields if field.name == name), None)
-    return None if default is None else job_type.schema.dump({**checked, name: default})[name]
-
-
 def _handle(name: str, new: Enqueued, payload: dict[str, Any]) -> RunHandle:
+    if not new.created:
+        return RunHandle(new.id, created=False)
     known = NewRun(id=new.id, job_type=name, payload=payload, queued_at=new.queued_at, run_at=new.run_at)
-    return RunHandle(new.id, known)
+    run = RunHandle(new.id, known)
+    if job_enqueued.receivers:
+        _announce(registry.get(name), run)
+    return run
+
+
+def _announce(job_type: JobType, run: RunHandle) -> None:
+    from jobs_app.models import jobs_database
+
+    transaction.on_commit(lambda: job_enqueued.send_robust(job_type, run=run), using=jobs_database())

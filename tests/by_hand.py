@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from datetime import datetime
 from uuid import uuid4
 
 from jobs_app.handles import RunHandle
+from jobs_app.lifecycle.admit import admit_all
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
 from jobs_app.lifecycle.database import frozen_clock, jobs_connection
 from jobs_app.lifecycle.finish import finish
@@ -14,8 +14,7 @@ from jobs_app.lifecycle.lanes import Start, find_lanes
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
-from jobs_app.worker.context import JobContext
-from jobs_app.worker.flight import Flight
+from jobs_app.worker.flight import board
 from jobs_app.worker.runner import run
 
 
@@ -27,11 +26,13 @@ class HandWorker:
     def claim(self, limit: int = 1) -> list[ClaimedJob]:
         """Take due jobs, most urgent first, under a new token."""
         connection = jobs_connection()
+        job_types = [job_type.name for job_type in registry if job_type.is_enabled]
+        admit_all(connection, job_types)
         lanes = sorted(find_lanes(connection), key=lambda lane: -lane[1])
         asked = Claim(
             worker_id=self.id,
             token=uuid4(),
-            job_types=[job_type.name for job_type in registry if job_type.is_enabled],
+            job_types=job_types,
             limit=limit,
             lease=self.lease,
             leases={job_type.name: job_type.lease for job_type in registry if job_type.lease},
@@ -40,9 +41,7 @@ class HandWorker:
 
     def run(self, job: ClaimedJob) -> Ended:
         """Call the handler; nothing is stored yet."""
-        job_type = registry.get(job.job_type)
-        context = JobContext(job, worker="hand", worker_id=self.id)
-        report = run(Flight(job, job_type, context, self.lease, time.monotonic()))
+        report = run(board(job, worker="hand", worker_id=self.id, lease=self.lease))
         assert report is not None, "the lease was lost inside the handler's transaction"
         return report.ended
 

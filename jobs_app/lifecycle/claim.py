@@ -49,6 +49,9 @@ class ClaimedJob(NamedTuple):
     progress_count: int
     result_count: int
     target_count: int | None
+    timeout_seconds: float | None  # asked for at the enqueue
+    policy: str
+    gate: int
 
     @property
     def counted_attempts(self) -> int:
@@ -69,7 +72,8 @@ class Claim:
     limit: int
     lease: float  # seconds
     leases: Mapping[str, float]  # for job types that want another one
-    unkeyed_retryable_only: bool = False  # claimed ahead: never what has a key or a single attempt
+    paused_subjects: Sequence[str] = ()
+    ungated_retryable_only: bool = False  # claimed ahead: never what others wait for, or what has a single attempt
 
 
 # The rows are picked by ctid: written as a join, fresh statistics turn it into a hash join over the whole backlog.
@@ -89,7 +93,7 @@ UPDATE jobs_app_job
                WHERE state = 'queued' AND hold = '' AND queue = lane.queue AND priority = lane.priority
                  AND (run_at, id) >= (lane.start_at, lane.start_id) AND run_at <= {NOW}
                  AND job_type = ANY (%(job_types)s) AND (expires_at IS NULL OR expires_at > {NOW})
-                 AND NOT (%(plain_only)s AND (key IS NOT NULL OR max_attempts = 1))
+                 AND NOT (%(plain_only)s AND (gate > 0 OR max_attempts = 1)) AND NOT subject = ANY (%(paused)s)
                ORDER BY run_at, id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED) AS picked
         LIMIT %(limit)s))
 RETURNING {RETURNED}
@@ -104,7 +108,8 @@ UPDATE jobs_app_job
        SELECT id FROM jobs_app_job
         WHERE state = 'queued' AND hold = '' AND queue = %(queue)s AND priority = %(priority)s AND run_at <= %(now)s
           AND job_type IN (SELECT value FROM json_each(%(job_types)s)) AND (expires_at IS NULL OR expires_at > %(now)s)
-          AND NOT (%(plain_only)s AND (key IS NOT NULL OR max_attempts = 1))
+          AND NOT (%(plain_only)s AND (gate > 0 OR max_attempts = 1))
+          AND subject NOT IN (SELECT value FROM json_each(%(paused)s))
         ORDER BY run_at, id LIMIT %(limit)s)
 RETURNING {RETURNED}
 """
@@ -128,7 +133,8 @@ def claim_parameters(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequ
         "leases": json.dumps(dict(asked.leases)) if asked.leases else None,
         "job_types": list(asked.job_types),
         "limit": asked.limit,
-        "plain_only": asked.unkeyed_retryable_only,
+        "plain_only": asked.ungated_retryable_only,
+        "paused": list(asked.paused_subjects),
         "queues": [start.queue for start in starts],
         "priorities": [start.priority for start in starts],
         "start_ats": [start.run_at for start in starts],
@@ -157,7 +163,8 @@ def _claim_sqlite(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequenc
             "worker_id": asked.worker_id,
             "token": asked.token.hex,
             "job_types": json.dumps(list(asked.job_types)),
-            "plain_only": asked.unkeyed_retryable_only,
+            "plain_only": asked.ungated_retryable_only,
+            "paused": json.dumps(list(asked.paused_subjects)),
         }
         for start in starts:
             lane = {"queue": start.queue, "priority": start.priority, "limit": asked.limit - len(claimed)}

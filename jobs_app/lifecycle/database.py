@@ -8,7 +8,7 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
@@ -129,6 +129,13 @@ def write_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
             atomic.__exit__(*sys.exc_info())
             raise
         atomic.__exit__(None, None, None)
+
+
+def write_savepoint(connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
+    """The same where an error takes back our writes only, and leaves a host's transaction as it was."""
+    if connection.in_atomic_block:
+        return transaction.atomic(using=connection.alias)
+    return write_transaction(connection)
 
 
 @contextmanager

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.errors import IdempotencyConflict
+from jobs_app.errors import IdempotencyConflict, KeyTaken
 from jobs_app.lifecycle import wakeup
 from jobs_app.lifecycle.database import (
     NOW,
@@ -22,40 +20,15 @@ from jobs_app.lifecycle.database import (
     while_busy,
     write_transaction,
 )
-from jobs_app.lifecycle.idempotency import hash_of, take_key
+from jobs_app.lifecycle.holders import find_holders
+from jobs_app.lifecycle.idempotency import hash_of, point_key, take_key
+from jobs_app.lifecycle.new_job import ONE_WAITING, Enqueued, NewJob
 from jobs_app.lifecycle.relation import relation
+from jobs_app.registry import SYSTEM_QUEUE
 
 ROWS_PER_STATEMENT = 2000
+TRIES = 3
 BYTES_PER_STATEMENT = 16 * 1024 * 1024  # of payloads; PostgreSQL and SQLite both end at a GB
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewJob:
-    """A job before it is stored. `payload` and `meta` are JSON text, already checked."""
-
-    id: UUID
-    job_type: str
-    queue: str
-    priority: int
-    max_attempts: int
-    payload: str
-    subject: str = ""
-    run_at: datetime | None = None  # never before now: a lane is read from where the last claim stopped
-    delay: float = 0  # seconds from now, where there is no `run_at`
-    expires_at: datetime | None = None
-    policy: str = "standard"
-    key: str | None = None
-    meta: str = "{}"
-    actor: str = ""
-    parent: UUID | None = None
-    slot_at: datetime | None = None
-    schedule: int | None = None
-
-
-class Enqueued(NamedTuple):
-    id: UUID
-    queued_at: datetime
-    run_at: datetime
 
 
 COLUMNS = {
@@ -73,15 +46,34 @@ COLUMNS = {
     "key": "text",
     "meta": "json",
     "actor": "text",
+    "gate": "int",
+    "timeout_seconds": "float",
     "parent": "uuid",
     "slot_at": "time",
     "schedule": "int",
 }
-STORED = [name for name in COLUMNS if name not in ("run_at", "delay")]
+STORED = [name for name in COLUMNS if name not in ("run_at", "delay", "gate")]
+# What operators set is read here and now, by one look each into a small table, so that no cache can be behind it:
+# the limits of the queue, and whether the job type or the subject is paused.
+QUEUE_GATE = """
+coalesce((SELECT CASE WHEN max_running_per_key IS NOT NULL OR rate_per_key_count IS NOT NULL THEN 2
+                      WHEN max_running IS NOT NULL OR rate_count IS NOT NULL OR ageing_seconds IS NOT NULL THEN 1
+                      WHEN fair_share THEN 1 ELSE 0 END
+            FROM jobs_app_queuestate WHERE name = new.queue), 0)
+"""
+IS_PAUSED = f"""
+(new.queue <> '{SYSTEM_QUEUE}' AND (
+ EXISTS (SELECT 1 FROM jobs_app_pause WHERE scope = 'job_type' AND name = new.job_type
+            AND (until IS NULL OR until > {{now}}))
+ OR new.subject <> '' AND EXISTS (SELECT 1 FROM jobs_app_pause WHERE scope = 'subject' AND name = new.subject
+            AND (until IS NULL OR until > {{now}}))))
+"""
 INSERT = f"""
-INSERT INTO jobs_app_job ({", ".join(STORED)}, state, queued_at, run_at)
-SELECT {", ".join(STORED)}, 'queued', {{now}}, {{latest}}(coalesce(run_at, delay), {{now}})
-  FROM ({{rows}}) AS new
+INSERT INTO jobs_app_job ({", ".join(STORED)}, state, queued_at, run_at, gate, hold)
+SELECT {", ".join(STORED)}, 'queued', {{now}}, {{latest}}(coalesce(run_at, delay), {{now}}), full_gate,
+       CASE WHEN is_paused THEN 'pause' WHEN full_gate = 0 THEN '' WHEN full_gate = 1 THEN 'limit' ELSE 'new' END
+  FROM (SELECT new.*, {{latest}}(new.gate, {QUEUE_GATE}) AS full_gate, {IS_PAUSED} AS is_paused
+          FROM ({{rows}}) AS new) AS ready WHERE true
 """
 # In the same statement: delivered at commit, rolled back with it. A NOTIFY of its own costs a third more.
 TELLING = """
@@ -111,7 +103,11 @@ def enqueue_once(job: NewJob, *, key: str, body: Any = None) -> tuple[UUID, Enqu
     with write_transaction(connection):
         known = take_key(connection, scope=job.job_type, key=key, run_id=job.id, body_hash=body_hash)
         if known is None:
-            return job.id, _insert(connection, [job])[0]
+            [new] = _insert(connection, [job])
+            if new.created:
+                return new.id, new
+            point_key(connection, scope=job.job_type, key=key, run_id=new.id)
+            return new.id, None
     run_id, known_hash = known
     if known_hash != body_hash:
         raise IdempotencyConflict(
@@ -135,29 +131,45 @@ def _statements(jobs: Sequence[NewJob]) -> Iterator[list[NewJob]]:
 
 
 def _insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> list[Enqueued]:
+    """Store what may be stored. Where a key lets no second job in, the first one is what the caller gets."""
+    stored = _store(connection, jobs)
+    for _ in range(TRIES):
+        if not (refused := [job for job in jobs if job.id not in stored]):
+            return [stored[job.id] for job in jobs]
+        stored |= find_holders(connection, refused)
+        gone = [job for job in refused if job.id not in stored]  # the holder ended meanwhile
+        if gone:
+            stored |= _store(connection, gone)
+    raise KeyTaken(f"the key of {refused[0].job_type!r} is held by a job that this transaction cannot see; try again")
+
+
+def _store(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> dict[UUID, Enqueued]:
     rows, parameters = relation(connection, COLUMNS, [[getattr(job, name) for name in COLUMNS] for job in jobs])
     if not is_postgres(connection):
-        return _insert_sqlite(connection, rows, parameters, jobs)
-    sql = INSERT.format(now=NOW, latest="greatest", rows=rows) + " RETURNING id, queued_at, run_at"
+        return _store_sqlite(connection, rows, parameters, jobs)
+    insert = INSERT.format(now=NOW, latest="greatest", rows=rows)
+    sql = f"{insert}{_unless_taken(jobs)} RETURNING id, queued_at, run_at"
     calls = {wakeup.message(job.queue, job.priority) for job in jobs if job.run_at is None and not job.delay}
     if calls := {call for call in calls if wakeup.worth_sending(call)}:
         sql = TELLING.format(insert=sql)
         parameters |= {"channel": wakeup.CHANNEL, "calls": sorted(calls)}
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        found = {row[0]: Enqueued._make(row) for row in cursor.fetchall()}
-    return [found[job.id] for job in jobs]
+        return {row[0]: Enqueued(*row) for row in cursor.fetchall()}
 
 
-def _insert_sqlite(
+def _unless_taken(jobs: Sequence[NewJob]) -> str:
+    return " ON CONFLICT DO NOTHING" if any(job.policy in ONE_WAITING for job in jobs) else ""
+
+
+def _store_sqlite(
     connection: BaseDatabaseWrapper, rows: str, parameters: dict[str, Any], jobs: Sequence[NewJob]
-) -> list[Enqueued]:
-    sql = INSERT.format(now="%(now)s", latest="max", rows=rows)
+) -> dict[UUID, Enqueued]:
+    sql = INSERT.format(now="%(now)s", latest="max", rows=rows) + _unless_taken(jobs) + " RETURNING id"
     with connection.cursor() as cursor:
         while_busy(connection, lambda: cursor.execute(sql, parameters))
+        stored = {row[0] for row in cursor.fetchall()}
     now = parameters["now"]
     queued_at = read_sqlite_time(now)
-    return [
-        Enqueued(job.id, queued_at, max(job.run_at or read_sqlite_time(sqlite_after(now, job.delay)), queued_at))
-        for job in jobs
-    ]
+    due = {job.id: job.run_at or read_sqlite_time(sqlite_after(now, job.delay)) for job in jobs if job.id.hex in stored}
+    return {run_id: Enqueued(run_id, queued_at, max(run_at, queued_at)) for run_id, run_at in due.items()}

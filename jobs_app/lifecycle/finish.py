@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from django.db import DatabaseError
+from django.db import DatabaseError, IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import LeaseLost
 from jobs_app.lifecycle.database import is_data_at_fault, is_postgres, pinned_transaction, read_uuid
-from jobs_app.lifecycle.moves import Ended, remove, requeue
+from jobs_app.lifecycle.moves import Ended, remove
 from jobs_app.lifecycle.relation import relation
+from jobs_app.lifecycle.requeue import requeue
+from jobs_app.models import ONE_QUEUED
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean
 
@@ -33,7 +35,7 @@ def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]
         if not is_data_at_fault(error):
             raise
         if len(ended) == 1:
-            return _store(connection, [without_details(ended[0], error)])
+            return _finish_one(connection, ended[0], error)
     return _finish_halves(connection, ended)
 
 
@@ -70,6 +72,13 @@ def without_details(ended: Ended, error: BaseException) -> Ended:
         traceback="",
         log=f"log, traceback and result {reason}",
     )
+
+
+def _finish_one(connection: BaseDatabaseWrapper, ended: Ended, error: BaseException) -> set[UUID]:
+    """The row at fault. One whose place in the queue was taken just now is not: it gives way when it comes again."""
+    if ended.state == "queued" and ended.policy in ONE_QUEUED and isinstance(error, IntegrityError):
+        return _store(connection, [ended])
+    return _store(connection, [without_details(ended, error)])
 
 
 def _finish_halves(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:

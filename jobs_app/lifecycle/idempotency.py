@@ -12,6 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, now_sql, pinned_transaction, read_uuid
 from jobs_app.lifecycle.relation import relation
+from jobs_app.models import IdempotencyKey
 
 ROWS_PER_STATEMENT = 500
 STATEMENTS_PER_CALL = 10  # who forgets has other things to do as well
@@ -54,10 +55,16 @@ def hash_of(job_type: str, body: Any) -> str:
 
 
 def take_key(
-    connection: BaseDatabaseWrapper, *, scope: str, key: str, run_id: UUID, body_hash: str
+    connection: BaseDatabaseWrapper,
+    *,
+    scope: str,
+    key: str,
+    run_id: UUID,
+    body_hash: str,
+    kept_for: float | None = None,  # seconds
 ) -> tuple[UUID, str] | None:
     """None if the key is ours now; else the run and body it stands for."""
-    kept_for = get_settings().idempotency_days * 86400
+    kept_for = get_settings().idempotency_days * 86400 if kept_for is None else kept_for
     rows, parameters = relation(connection, COLUMNS, [(scope, key, run_id, body_hash, 0, kept_for)])
     now = now_sql(connection)
     with connection.cursor() as cursor:
@@ -67,6 +74,11 @@ def take_key(
         cursor.execute(READ, (scope, key))
         known_id, known_hash = cursor.fetchone()
     return read_uuid(known_id), known_hash
+
+
+def point_key(connection: BaseDatabaseWrapper, *, scope: str, key: str, run_id: UUID) -> None:
+    """Let a key that is ours stand for the run that was there before."""
+    IdempotencyKey.objects.using(connection.alias).filter(scope=scope, key=key).update(run_id=run_id)
 
 
 def forget_keys(connection: BaseDatabaseWrapper) -> bool:

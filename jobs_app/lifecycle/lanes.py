@@ -8,17 +8,20 @@ Claims that start where the last one stopped do not fall at all.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import is_postgres, now_parameter
 
+Kind: TypeAlias = Hashable  # of a claim: what it takes of a lane
+ANY: Kind = "any"
+AHEAD: Kind = "ahead"
 BEGINNING = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
 LOOK_BACK = timedelta(seconds=60)  # for inserts that committed after later ones were claimed
 LOOK_BACK_EVERY_SECONDS = 1.0
@@ -78,10 +81,10 @@ class Lane:
     queue: str
     priority: int
     seen: float  # when it last had a job, by the monotonic clock
-    # Where the last claim stopped. Claims ahead take only some of the jobs and run far past the others, which an
-    # ordinary claim must still find: each kind has its own mark.
-    marks: dict[bool, tuple[datetime, UUID]] = field(default_factory=dict)
-    walked: set[bool] = field(default_factory=set)  # by which kinds it was read from the beginning
+    # Where the last claim stopped. Claims ahead, and claims of some job types only, run far past the other jobs, which
+    # an ordinary claim must still find: each kind has its own mark.
+    marks: dict[Kind, tuple[datetime, UUID]] = field(default_factory=dict)
+    walked: set[Kind] = field(default_factory=set)  # by which kinds it was read from the beginning
 
 
 @dataclass
@@ -97,7 +100,7 @@ class Lanes:
     turn: int = 0
     walked_at: float = float("-inf")
     walk_cost: float = 0.0
-    looked_back_at: dict[bool, float] = field(default_factory=dict)
+    looked_back_at: dict[Kind, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def learn(self, found: Iterable[tuple[str, int]]) -> None:
@@ -120,41 +123,41 @@ class Lanes:
     def walked(self, seconds: float) -> None:
         self.walked_at, self.walk_cost = self.clock(), seconds
 
-    def starts(self, *, walk: bool, ahead: bool = False) -> list[Start]:
+    def starts(self, *, walk: bool, kind: Kind = ANY) -> list[Start]:
         """Most urgent first; queues of one priority take turns at being first."""
-        back = self._look_back(ahead)
+        back = self._look_back(kind)
         with self._lock:
             lanes = sorted(self.known.values(), key=lambda lane: (-lane.priority, lane.queue))
         self.turn += 1
         in_turn: list[Lane] = []
         for _, peers in groupby(lanes, key=lambda lane: lane.priority):
             in_turn += _rotated(list(peers), self.turn)
-        starts = [(lane, self._start(lane, walk, back, ahead)) for lane in in_turn]
+        starts = [(lane, self._start(lane, walk, back, kind)) for lane in in_turn]
         return [Start(lane.queue, lane.priority, *start) for lane, start in starts if start is not None]
 
-    def remember(self, queue: str, priority: int, run_at: datetime, job_id: UUID, *, ahead: bool = False) -> None:
+    def remember(self, queue: str, priority: int, run_at: datetime, job_id: UUID, *, kind: Kind = ANY) -> None:
         lane = self.known.get((queue, priority))
         if lane is not None:  # else forgotten since the claim; it will be learnt anew
-            lane.marks[ahead] = max(lane.marks.get(ahead, BEGINNING), (run_at, job_id))
+            lane.marks[kind] = max(lane.marks.get(kind, BEGINNING), (run_at, job_id))
             lane.seen = self.clock()
 
-    def exhausted(self, starts: Iterable[Start], *, ahead: bool = False) -> None:
+    def exhausted(self, starts: Iterable[Start], *, kind: Kind = ANY) -> None:
         """A claim from these came back short: what is left in them is not for this worker."""
         for start in starts:
             lane = self.known.get((start.queue, start.priority))
             if lane is not None:
-                lane.walked.add(ahead)
+                lane.walked.add(kind)
 
-    def _look_back(self, ahead: bool) -> bool:
-        if self.clock() - self.looked_back_at.get(ahead, float("-inf")) < LOOK_BACK_EVERY_SECONDS:
+    def _look_back(self, kind: Kind) -> bool:
+        if self.clock() - self.looked_back_at.get(kind, float("-inf")) < LOOK_BACK_EVERY_SECONDS:
             return False
-        self.looked_back_at[ahead] = self.clock()
+        self.looked_back_at[kind] = self.clock()
         return True
 
     @staticmethod
-    def _start(lane: Lane, walk: bool, back: bool, ahead: bool) -> tuple[datetime, UUID] | None:
-        mark = lane.marks.get(ahead)
-        if mark is None and not walk and ahead in lane.walked:
+    def _start(lane: Lane, walk: bool, back: bool, kind: Kind) -> tuple[datetime, UUID] | None:
+        mark = lane.marks.get(kind)
+        if mark is None and not walk and kind in lane.walked:
             return None  # a backlog of types that this worker does not run is left to the walks, which are rationed
         if walk or mark is None:
             return BEGINNING

@@ -13,9 +13,10 @@ from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.database import NOW, is_postgres
+from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
+from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.relation import relation
-from jobs_app.models import Job, JobRun
+from jobs_app.models import Gate, Job, JobRun
 
 LONGEST_DELAY_SECONDS = 100 * 366 * 86400.0  # later moments do not fit every database
 
@@ -23,6 +24,7 @@ LONGEST_DELAY_SECONDS = 100 * 366 * 86400.0  # later moments do not fit every da
 HELD = "job.token = ended.token"
 EXPIRED_LEASE = f"{HELD} AND job.state = 'running' AND job.lease_expires_at < {{now}}"
 NOT_STARTED = "job.state = 'queued' AND job.expires_at <= {now}"
+WAITING = "job.state = 'queued'"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class Ended:
     log: str = ""
     result: str | None = None  # JSON text
     keep_token: bool = False  # recovery keeps it until the next claim: a late report is still good news
+    policy: str = "standard"  # of the job: where only one may wait, this one may have to give way
 
 
 COLUMNS = {
@@ -89,8 +92,11 @@ SELECT id, attempts, end_token, worker_id, {STARTED_AT}, end_finished_at, end_ou
        log_excerpt = excluded.log_excerpt
  WHERE jobs_app_jobattempt.token = excluded.token
 """
-REQUEUE_SET = """
-   SET state = 'queued', run_at = ended.due_at, lease_expires_at = NULL, free_attempts = job.free_attempts + ended.free,
+# A job that goes back to wait gives up its admission.
+HOLD_BY_GATE = "CASE job.gate WHEN 0 THEN '' WHEN 1 THEN 'limit' ELSE 'new' END"
+REQUEUE_SET = f"""
+   SET state = 'queued', hold = {HOLD_BY_GATE},
+       run_at = ended.due_at, lease_expires_at = NULL, free_attempts = job.free_attempts + ended.free,
        last_error = CASE WHEN ended.end_error = '' THEN job.last_error ELSE ended.end_error END,
        token = CASE WHEN ended.keep_token THEN job.token END
 """
@@ -102,20 +108,24 @@ WITH ended AS ({{rows}}),
 gone AS (DELETE FROM jobs_app_job AS job USING ended WHERE job.id = ended.id AND {{guard}} RETURNING {SEEN}),
 tried AS ({ATTEMPT.format(gone="gone", latest="greatest")}),
 kept AS ({RUN.format(gone="gone", latest="greatest")})
-SELECT id FROM gone
+SELECT id, queue, key, gate FROM gone
 """
 # The attempt is read before the update, because the update takes the token away.
 POSTGRES_REQUEUE = f"""
 WITH ended AS ({{rows}}),
 found AS MATERIALIZED (
   SELECT {SEEN} FROM ended JOIN jobs_app_job AS job ON job.id = ended.id AND {{guard}} FOR NO KEY UPDATE OF job),
-moved AS (UPDATE jobs_app_job AS job {REQUEUE_SET} FROM found AS ended WHERE job.id = ended.id RETURNING job.id),
+moved AS (
+  UPDATE jobs_app_job AS job {REQUEUE_SET} FROM found AS ended WHERE job.id = ended.id
+  RETURNING job.id, job.queue, job.key, job.gate),
 tried AS ({ATTEMPT.format(gone="found", latest="greatest")})
-SELECT id FROM moved
+SELECT id, queue, key, gate FROM moved
 """
 SQLITE_FOUND = f"(SELECT {SEEN} FROM jobs_app_job AS job JOIN ({{rows}}) AS ended ON job.id = ended.id AND {{guard}})"
-SQLITE_REMOVE = "DELETE FROM jobs_app_job WHERE id IN (SELECT id FROM {gone}) RETURNING id"
-SQLITE_REQUEUE = f"UPDATE jobs_app_job AS job {REQUEUE_SET} FROM {{gone}} AS ended WHERE job.id = ended.id RETURNING id"
+SQLITE_REMOVE = "DELETE FROM jobs_app_job WHERE id IN (SELECT id FROM {gone}) RETURNING id, queue, key, gate"
+SQLITE_REQUEUE = f"""
+UPDATE jobs_app_job AS job {REQUEUE_SET} FROM {{gone}} AS ended WHERE job.id = ended.id RETURNING id, queue, key, gate
+"""
 
 
 def remove(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str = HELD) -> set[UUID]:
@@ -138,11 +148,13 @@ def _move(
     with connection.cursor() as cursor:
         if is_postgres(connection):
             cursor.execute(postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)
-            return {row[0] for row in cursor.fetchall()}
-        gone = SQLITE_FOUND.format(rows=rows, guard=guard.format(now="%(now)s"))
-        for statement in sqlite:
-            cursor.execute(statement.format(gone=gone, latest="max"), parameters)
-        return {UUID(row[0]) for row in cursor.fetchall()}
+        else:
+            gone = SQLITE_FOUND.format(rows=rows, guard=guard.format(now="%(now)s"))
+            for statement in sqlite:
+                cursor.execute(statement.format(gone=gone, latest="max"), parameters)
+        moved = cursor.fetchall()
+    wake_next(connection, (Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key))
+    return {read_uuid(row[0]) for row in moved}
 
 
 def _row(ended: Ended) -> tuple[Any, ...]:

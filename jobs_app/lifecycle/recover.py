@@ -15,7 +15,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import is_postgres, now_parameter, now_sql, pinned_transaction, read_uuid
-from jobs_app.lifecycle.moves import EXPIRED_LEASE, NOT_STARTED, Ended, remove, requeue
+from jobs_app.lifecycle.moves import EXPIRED_LEASE, NOT_STARTED, Ended, remove
+from jobs_app.lifecycle.requeue import requeue
 from jobs_app.registry import registry
 from jobs_app.retry import Backoff
 
@@ -34,7 +35,7 @@ class Recovered(NamedTuple):
 
 # The last column counts the attempts of this job that were lost before.
 EXPIRED = """
-SELECT id, token, job_type, worker_id, attempts - free_attempts, max_attempts,
+SELECT id, token, job_type, worker_id, policy, attempts - free_attempts, max_attempts,
        (SELECT count(*) FROM jobs_app_jobattempt AS tried WHERE tried.job_id = job.id AND tried.outcome = 'lost')
   FROM jobs_app_job AS job WHERE state = 'running' AND lease_expires_at < {now}
  ORDER BY lease_expires_at LIMIT %(limit)s
@@ -68,7 +69,7 @@ def _recover_batch(connection: BaseDatabaseWrapper, random: Callable[[], float])
 
 def _verdict(row: tuple[Any, ...], random: Callable[[], float]) -> Ended:
     """Due again at once the first time, with the type's backoff from the second, failed when attempts are used up."""
-    run_id, token, job_type, worker_id, attempts, max_attempts, lost = row
+    run_id, token, job_type, worker_id, policy, attempts, max_attempts, lost = row
     may_run_again = attempts < max_attempts
     return Ended(
         id=read_uuid(run_id),
@@ -80,6 +81,7 @@ def _verdict(row: tuple[Any, ...], random: Callable[[], float]) -> Ended:
         error_class="LeaseExpired",
         error=f"Worker crashed or timed out (stalled job recovery, was on {worker_id})",
         keep_token=True,
+        policy=policy,
     )
 
 

@@ -23,6 +23,7 @@ POSTGRES_TYPES = {
     "bool": "boolean",
     "json": "jsonb",
     "time": "timestamptz",
+    "float": "float8",
     "after": "float8",
 }
 
@@ -41,7 +42,7 @@ def _postgres(columns: Mapping[str, str], rows: Sequence[Sequence[Any]], now: An
     for (name, kind), given in zip(columns.items(), zip(*rows, strict=True), strict=True):
         cast = POSTGRES_TYPES[kind]
         # psycopg refuses an array of whole and other numbers
-        values = [None if value is None else float(value) for value in given] if kind == "after" else given
+        values = [None if value is None else float(value) for value in given] if cast == "float8" else given
         if _is_constant(values):
             parameters[name] = values[0]
             value = f"%({name})s::{cast}"

@@ -60,6 +60,8 @@ def run_fields(data: dict[str, Any]) -> dict[str, object]:
     label = f" ({data['label']})" if data["label"] != data["status"] else ""
     told = {name: data[name] for name in ("id", "job_type")} | {"status": data["status"] + label}
     told |= {name: data[name] for name in AS_STORED if name not in _TOLD_OTHERWISE and data[name]}
+    if data["key"] == data["subject"]:
+        told.pop("key", None)  # the usual case
     told["attempts"] = f"{data['attempts']} of {data['max_attempts']}{_free(data['free_attempts'])}"
     if data["first_started_at"]:
         told["waited"] = durations.rough((data["first_started_at"] - data["queued_at"]).total_seconds())

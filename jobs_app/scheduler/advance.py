@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.definitions import draft
 from jobs_app.ids import slot_id
 from jobs_app.lifecycle.database import now_sql
-from jobs_app.lifecycle.enqueue import NewJob
+from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.lifecycle.relation import relation
 from jobs_app.models import ScheduleState
 from jobs_app.scheduler.grid import turn

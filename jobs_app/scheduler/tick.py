@@ -101,7 +101,12 @@ def _enqueue(connection: BaseDatabaseWrapper, steps: Sequence[Step]) -> None:
     for step in steps:
         if step.job and step.job.id in known:
             step.job = None
-    enqueue([step.job for step in steps if step.job])
+    jobs = [step.job for step in steps if step.job]
+    stored = enqueue(jobs)
+    refused = {job.id for job, new in zip(jobs, stored, strict=True) if not new.created}
+    for step in steps:
+        if step.job and step.job.id in refused:
+            step.job = None  # one with its key is queued or running; this slot adds none
 
 
 def _note(ticked: Ticked, steps: Iterable[Step]) -> None:

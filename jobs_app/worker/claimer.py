@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import uniform
 from uuid import uuid4
 
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
-from jobs_app.lifecycle.lanes import Lanes, find_lanes
+from jobs_app.lifecycle.lanes import AHEAD, ANY, Kind, Lanes, find_lanes
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
 from jobs_app.registry import registry
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.recovery import recover_silent
+from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.pace import Pace
+from jobs_app.worker.portions import Portion, split
 from jobs_app.worker.serving import Serving
 
 LANES_EVERY_SECONDS = 1.0
@@ -46,6 +48,7 @@ class Claimer(Loop):
         pace: Pace,
         types: Callable[[], list[str]],
         room: Callable[[], Room],
+        in_hand: Callable[[], Iterable[ClaimedJob]],
         launch: Callable[[list[ClaimedJob]], None],
     ) -> None:
         super().__init__("claimer")
@@ -57,15 +60,19 @@ class Claimer(Loop):
         self._pace = pace
         self._types = types
         self._room = room
+        self._in_hand = in_hand
         self._launch = launch
+        self._gates = Gatekeeper(serving)
         self._lanes = Lanes(serving, time.monotonic)
         self._heard: deque[tuple[str, int]] = deque()
+        self._freed: deque[str] = deque()
         self._lanes_at = float("-inf")  # when they were last looked for, and how long that took
         self._lanes_cost = 0.0
         self._lanes_wanted = True
         self._recover_due = 0.0
         self._any_due = 0.0
         self._follow_up = False
+        self._taken = 0
         self.starved = False  # waits for a free thread, not for work
         self.empty_at = float("-inf")  # when the lanes were looked for in which nothing was due
 
@@ -78,13 +85,22 @@ class Claimer(Loop):
         self._follow_up = True
         self.wake.set()
 
+    def freed(self, queue: str) -> None:
+        """A job that had passed a gate was reported, says the finisher from its own thread."""
+        self._freed.append(queue)
+        self.wake.set()
+
     def run_once(self) -> None:
         self._maintain()
         self.starved = True  # before the count: whoever frees a thread after it wakes us
         room = self._room()
         self.starved = room.now <= 0
-        if not self._claim(room):
+        types = [name for name in self._types() if name not in self._gates.pauses.job_types]
+        is_more = self._gates.admit(self.connection, types, room.now)
+        self._lanes.learn(self._gates.opened())
+        if not self._claim(types, room):
             self._lanes_wanted |= self._thorough
+            self._follow_up |= is_more
             self._rest()
 
     def _rest(self) -> None:
@@ -92,57 +108,76 @@ class Claimer(Loop):
         follow_up, self._follow_up = self._follow_up, False
         wait = QUIET_SECONDS if follow_up else self._poll
         # The poll may be a minute; a silent worker's jobs do not wait so long, nor does a lane that is wanted.
-        due = min(self._recover_due, self._lanes_due() if self._lanes_wanted else math.inf)
+        due = min(self._recover_due, self._lanes_due() if self._lanes_wanted else math.inf, self._gates.next_look())
         self.pause(max(0.0, min(wait, due - time.monotonic())))
 
-    def _claim(self, room: Room) -> bool:
+    def _claim(self, types: list[str], room: Room) -> bool:
         """True if there may be more."""
-        types = self._types()
-        short = self._pace.short_types(types) if room.ahead > 0 else []
+        portions = self._split(types)
+        short = self._pace.short_types(portions[0].job_types) if room.ahead > 0 else []
         if short and (room.now <= 0 or time.monotonic() < self._any_due):
-            if self._take(short, room.now + room.ahead, plain_only=True):
+            if self._take(portions[0]._replace(kind=AHEAD, job_types=short), room.now + room.ahead):
                 return True
             self._any_due = 0.0
             room = self._room()
         if room.now <= 0:
             return False
-        full = self._take(types, room.now)
+        full = self._take_each(types, room.now)
         if full and short:
             self._any_due = time.monotonic() + ANY_TYPE_EVERY_SECONDS
         return full
 
-    def _take(self, types: list[str], limit: int, *, plain_only: bool = False) -> bool:
-        """Claim and launch; True if the batch came back full. A short one is looked for from the beginning too."""
+    def _take_each(self, types: list[str], room: int) -> bool:
+        done: set[Kind] = set()
+        while portion := next((each for each in self._split(types) if each.kind not in done), None):
+            before = self._taken
+            if self._take(portion, room):
+                return True
+            room -= self._taken - before
+            done.add(portion.kind)
+        return False
+
+    def _split(self, types: list[str]) -> list[Portion]:
+        return split(types, self._gates.rules, self._in_hand)
+
+    def _take(self, portion: Portion, room: int) -> bool:
+        """Claim and launch; True if there was no room for more. A short batch is looked for from the beginning too."""
+        limit = room if portion.most is None else min(room, portion.most)
+        if limit <= 0:
+            return False
         walked = self._lanes.should_walk()
-        taken = self._claim_from(types, limit, plain_only, walk=walked)
+        taken = self._claim_from(portion, limit, walk=walked)
         if taken < limit and not walked and self._lanes.may_walk():
             walked = True
-            taken += self._claim_from(types, limit - taken, plain_only, walk=True)
-        if walked and not taken and not plain_only:
+            taken += self._claim_from(portion, limit - taken, walk=True)
+        if walked and not taken and portion.kind == ANY:
             self.empty_at = self._lanes_at
-        return taken >= limit
+        self._taken += taken
+        return taken >= room
 
-    def _claim_from(self, types: list[str], limit: int, plain_only: bool, *, walk: bool) -> int:
+    def _claim_from(self, portion: Portion, limit: int, *, walk: bool) -> int:
         asked = Claim(
             worker_id=self._worker_id,
             token=uuid4(),
-            job_types=types,
+            job_types=portion.job_types,
             limit=limit,
             lease=self._lease,
             leases={job_type.name: job_type.lease for job_type in registry if job_type.lease is not None},
-            unkeyed_retryable_only=plain_only,
+            paused_subjects=sorted(self._gates.pauses.subjects),
+            ungated_retryable_only=portion.kind == AHEAD,
         )
         began = time.monotonic()
-        starts = self._lanes.starts(walk=walk, ahead=plain_only)
+        starts = self._lanes.starts(walk=walk, kind=portion.kind)
+        starts = [start for start in starts if self._gates.serves(start.queue) and portion.reads(start.queue)]
         jobs = claim(self.connection, asked, starts)
         if len(jobs) < limit:
-            self._lanes.exhausted(starts, ahead=plain_only)
+            self._lanes.exhausted(starts, kind=portion.kind)
         if walk:
             self._lanes.walked(time.monotonic() - began)
-        if jobs:
-            self._launch(jobs)
+        if runnable := self._gates.keep_gates(self.connection, jobs):
+            self._launch(runnable)
         for job in jobs:
-            self._lanes.remember(job.queue, job.priority, job.run_at, job.id, ahead=plain_only)
+            self._lanes.remember(job.queue, job.priority, job.run_at, job.id, kind=portion.kind)
         return len(jobs)
 
     def _maintain(self) -> None:
@@ -153,7 +188,11 @@ class Claimer(Loop):
         if time.monotonic() >= self._lanes_due():
             self._find_lanes()
         while self._heard:
-            self._lanes.learn([self._heard.popleft()])
+            lane = self._heard.popleft()
+            self._lanes.learn([lane])
+            self._gates.told(lane[0])
+        while self._freed:
+            self._gates.freed(self._freed.popleft())
 
     def _lanes_due(self) -> float:
         rest = 0.0 if self._lanes_wanted else min(LANES_EVERY_SECONDS, self._poll)
@@ -162,5 +201,6 @@ class Claimer(Loop):
     def _find_lanes(self) -> None:
         self._lanes_wanted = False  # before the look: what is said from now on is not in it
         self._lanes_at = time.monotonic()
+        self._gates.refresh(self.connection)
         self._lanes.learn(find_lanes(self.connection))
         self._lanes_cost = time.monotonic() - self._lanes_at

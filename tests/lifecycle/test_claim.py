@@ -196,9 +196,10 @@ def test_while_a_lease_is_valid_nobody_else_can_claim_and_after_it_anybody_can()
 
 
 @pytest.mark.django_db
-def test_claimed_ahead_is_never_what_has_a_key_or_a_single_attempt() -> None:
-    [_keyed], [_single], [plain] = stored(key="k"), stored(max_attempts=1), stored()
-    assert taken_ids(unkeyed_retryable_only=True) == [plain]
+def test_claimed_ahead_is_never_what_has_a_gate_or_a_single_attempt() -> None:
+    [gated], [_single], [plain] = stored(gate=1), stored(max_attempts=1), stored()
+    Job.objects.filter(pk=gated).update(hold="")
+    assert taken_ids(ungated_retryable_only=True) == [plain]
     assert len(take()) == 2
 
 

@@ -55,7 +55,15 @@ def test_a_success_moves_the_job_into_history_with_all_it_carried() -> None:
         "result": {"sent": 7},
     }
     left_out = carried.keys() - run.keys()
-    assert left_out == {"hold", "token", "lease_expires_at", "cancel_requested", "last_error"}
+    assert left_out == {
+        "hold",
+        "gate",
+        "token",
+        "lease_expires_at",
+        "cancel_requested",
+        "abort_requested",
+        "last_error",
+    }
     [attempt] = attempts_of(job.id)
     assert (attempt.number, attempt.token, attempt.worker_id) == (1, job.token, "host-1")
     assert (attempt.started_at, attempt.finished_at) == (run["started_at"], run["finished_at"])

@@ -36,7 +36,8 @@ def test_a_second_call_with_the_key_gives_the_first_run() -> None:
 def test_what_is_told_of_a_new_run_is_what_was_stored() -> None:
     with at(0):
         run_id, stored = enqueue_once(new_job(delay=60), key="k")
-    assert stored == (run_id, T, T + timedelta(minutes=1))
+    assert stored is not None
+    assert stored[:3] == (run_id, T, T + timedelta(minutes=1))
     key = IdempotencyKey.objects.get()
     assert (key.scope, key.key, key.run_id, key.created_at) == ("work", "k", run_id, T)
     assert key.expires_at == T + timedelta(days=7)

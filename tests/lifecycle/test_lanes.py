@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from jobs_app.ids import uuid7
-from jobs_app.lifecycle.lanes import BEGINNING, Lanes, Start, find_lanes
+from jobs_app.lifecycle.lanes import AHEAD, ANY, BEGINNING, Kind, Lanes, Start, find_lanes
 from jobs_app.models import Hold, Job
 from tests.lifecycle.rows import T, at, done, stored, take, taken_ids
 from tests.lifecycle.sessions import sessions
@@ -40,11 +40,11 @@ def lanes(clock: Clock) -> Lanes:
     return known
 
 
-def claimed(lanes: Lanes, limit: int = 10, *, walk: bool = False, ahead: bool = False) -> list[UUID]:
+def claimed(lanes: Lanes, limit: int = 10, *, walk: bool = False, kind: Kind = ANY) -> list[UUID]:
     """Claim from the remembered starts and remember where it stopped, as the claimer does."""
-    ids = taken_ids(limit, starts=lanes.starts(walk=walk, ahead=ahead), unkeyed_retryable_only=ahead)
+    ids = taken_ids(limit, starts=lanes.starts(walk=walk, kind=kind), ungated_retryable_only=kind == AHEAD)
     for job in Job.objects.filter(pk__in=ids):
-        lanes.remember(job.queue, job.priority, job.run_at, job.id, ahead=ahead)
+        lanes.remember(job.queue, job.priority, job.run_at, job.id, kind=kind)
     return ids
 
 
@@ -108,7 +108,7 @@ def test_a_lane_with_nothing_for_this_worker_is_left_to_walks(lanes: Lanes) -> N
     lanes.exhausted(first)
     assert lanes.starts(walk=False) == []
     assert len(lanes.starts(walk=True)) == 2
-    assert len(lanes.starts(walk=False, ahead=True)) == 2
+    assert len(lanes.starts(walk=False, kind=AHEAD)) == 2
     lanes.remember("mail", 5, T, UUID(int=1))
     assert [start.queue for start in lanes.starts(walk=False)] == ["mail"]
 
@@ -181,19 +181,19 @@ def test_jobs_claimed_ahead_do_not_hide_older_ones_of_other_kinds(lanes: Lanes, 
     with at(0):
         claimed(lanes, walk=True, limit=1)
         clock.now += 0.1
-        assert claimed(lanes, 15, ahead=True) == short[:15]
+        assert claimed(lanes, 15, kind=AHEAD) == short[:15]
         assert claimed(lanes, 4) == slow[1:]
-        assert claimed(lanes, 15, ahead=True) == short[15:]
+        assert claimed(lanes, 15, kind=AHEAD) == short[15:]
 
 
 def test_claims_ahead_remember_a_place_of_their_own(lanes: Lanes) -> None:
-    for kind in (False, True):
-        lanes.starts(walk=False, ahead=kind)  # the look-back of this second
+    for kind in (ANY, AHEAD):
+        lanes.starts(walk=False, kind=kind)  # the look-back of this second
     place, ahead = (T, uuid7()), (T + timedelta(minutes=9), uuid7())
     lanes.remember("default", 0, *place)
-    lanes.remember("default", 0, *ahead, ahead=True)
+    lanes.remember("default", 0, *ahead, kind=AHEAD)
     assert lanes.starts(walk=False) == [Start("default", 0, *place)]
-    assert lanes.starts(walk=False, ahead=True) == [Start("default", 0, *ahead)]
+    assert lanes.starts(walk=False, kind=AHEAD) == [Start("default", 0, *ahead)]
 
 
 def test_the_look_back_is_a_minute_once_a_second(lanes: Lanes, clock: Clock) -> None:

@@ -181,12 +181,23 @@ def test_all_jobs_of_a_dead_worker_come_back_in_one_go(monkeypatch: pytest.Monke
 def test_recovered_jobs_keep_where_they_were() -> None:
     with at(0):
         job = one_running()
-        Job.objects.update(cursor="page-3", progress_count=3, cancel_requested=True)
+        Job.objects.update(cursor="page-3", progress_count=3)
     with at(31):
         recover(connection)
         [again] = take()
     assert (again.id, again.cursor, again.progress_count) == (job.id, "page-3", 3)
-    assert Job.objects.get().cancel_requested
+
+
+@pytest.mark.django_db
+def test_a_lost_job_that_was_asked_to_stop_is_cancelled() -> None:
+    with at(0):
+        job = one_running()
+        Job.objects.update(cancel_requested=True)
+    with at(31):
+        recover(connection)
+    run = JobRun.objects.get()
+    assert (run.id, run.state, run.outcome, run.done_reason) == (job.id, "cancelled", "lost", "cancelled")
+    assert outcomes_of(job.id) == ["lost"]
 
 
 @pytest.mark.parametrize("recovers_first", [True, False])

@@ -28,6 +28,7 @@ VALUES = {
     "bool": st.booleans(),
     "json": TEXT.map(lambda text: json.dumps({"text": text}, ensure_ascii=False)),
     "time": st.integers(-(10**9), 10**9).map(lambda seconds: T + timedelta(seconds=seconds, microseconds=7)),
+    "float": st.integers(-(2**40), 2**40).map(lambda number: number / 8),
     "after": SECONDS,
 }
 

@@ -1,0 +1,121 @@
+"""From a payload to a job that can be stored: its subject, its key, its policy and every other column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jobs_app.conf import get_settings
+from jobs_app.errors import OptionInvalid, PayloadInvalid
+from jobs_app.ids import uuid7
+from jobs_app.limits import NO_RULES, gate
+from jobs_app.options import key_text, subject_text
+from jobs_app.registry import SYSTEM_QUEUE, JobType
+from jobs_app.strict_json import dumps
+
+if TYPE_CHECKING:
+    from jobs_app.lifecycle.new_job import NewJob
+
+# A debounced job waits alone under its key, so that the next one finds it there.
+DEBOUNCED = {"standard": "short", "short": "short", "singleton": "stately", "stately": "stately"}
+
+
+class Drafts:
+    """What every job has in common that is enqueued of one type with the same options."""
+
+    def __init__(self, job_type: JobType, options: Mapping[str, Any]) -> None:
+        self._job_type = job_type
+        self._subject = options.get("subject")
+        self._key = options.get("key")
+        self.debounce: float | None = options.get("debounce", job_type.debounce)
+        self.throttle: float | None = options.get("throttle", job_type.throttle)
+        self.on_conflict: str = "replace" if self.debounce else options.get("on_conflict", job_type.on_conflict)
+        self._columns = _columns(job_type, options)
+        if self.debounce:
+            self._columns["delay"] = self.debounce
+
+    def draft(self, payload: Mapping[str, Any]) -> tuple[NewJob, dict[str, Any]]:
+        """The job, checked and not stored, and its payload as it will be stored."""
+        from jobs_app.lifecycle.new_job import NewJob
+
+        checked = self._checked(payload)
+        text = dumps(checked, limit=get_settings().max_payload_bytes)
+        rules = get_settings().queues.get(self._columns["queue"], NO_RULES)
+        policy = self._policy(rules.policy)
+        subject = self._subject
+        if subject is None:
+            subject = _from_payload(self._job_type, "subject", checked) or ""
+        needs_key = policy != "standard" or self.throttle is not None
+        is_exempt = self._columns["queue"] == SYSTEM_QUEUE
+        job = NewJob(
+            id=uuid7(),
+            payload=text,
+            subject=subject,
+            policy=policy,
+            key=self._key_of(checked) or subject or (self._job_type.name if needs_key else None),
+            gate=gate(policy) if is_exempt else gate(policy, rules, self._job_type.limits),
+            **self._columns,
+        )
+        return job, checked
+
+    def _policy(self, of_queue: str) -> str:
+        """The type's own, else that of the queue."""
+        policy = self._job_type.policy if self._job_type.policy != "standard" else of_queue
+        if self.debounce is None:
+            return policy
+        if policy not in DEBOUNCED:
+            raise OptionInvalid(
+                f"job {self._job_type.name!r}: debounce= lets a newer job wait while one runs, which the policy "
+                f"{policy} forbids. Use policy='stately'."
+            )
+        return DEBOUNCED[policy]
+
+    def _key_of(self, checked: dict[str, Any]) -> str | None:
+        return self._key if self._key is not None else _from_payload(self._job_type, "key", checked)
+
+    def _checked(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return self._job_type.schema.dump(payload)
+        except PayloadInvalid as problem:
+            raise PayloadInvalid(f"job {self._job_type.name!r}: {problem}", problem.errors) from None
+
+
+def _columns(job_type: JobType, options: Mapping[str, Any]) -> dict[str, Any]:
+    columns: dict[str, Any] = {"job_type": job_type.name, "meta": _meta_text(job_type, options)}
+    for name in ("queue", "priority", "max_attempts"):
+        columns[name] = options.get(name, getattr(job_type, name))
+    for name in ("run_at", "delay", "expires_at", "actor", "parent"):
+        if name in options:
+            columns[name] = options[name]
+    if "timeout" in options:
+        columns["timeout_seconds"] = options["timeout"]
+    return columns
+
+
+def _meta_text(job_type: JobType, options: Mapping[str, Any]) -> str:
+    try:
+        merged = {**job_type.meta, **options.get("meta", {})}
+        return dumps(merged, limit=get_settings().max_payload_bytes, what="meta")
+    except PayloadInvalid as problem:
+        raise OptionInvalid(f"job {job_type.name!r}: {problem}") from None
+
+
+def _from_payload(job_type: JobType, option: str, checked: dict[str, Any]) -> str | None:
+    """The subject or the key that the job type takes from a payload; None where it finds none."""
+    source = getattr(job_type, option)
+    if source is None:
+        return None
+    found = source(checked) if callable(source) else _field(job_type, source, checked)
+    if found is None or found == "":
+        return None
+    try:
+        return (key_text if option == "key" else subject_text)(str(found))
+    except ValueError as problem:
+        raise PayloadInvalid(f"job {job_type.name!r}: its {option} {str(found)!r} cannot be used: {problem}.") from None
+
+
+def _field(job_type: JobType, name: str, checked: dict[str, Any]) -> Any:
+    if name in checked:
+        return checked[name]
+    default = next((field.default for field in job_type.schema.fields if field.name == name), None)
+    return None if default is None else job_type.schema.dump({**checked, name: default})[name]

@@ -1,0 +1,191 @@
+"""Admission: which of the jobs that wait before a gate become open to claims.
+
+A job with a key, a limit or a rate is stored behind a gate. One step per queue, one at a time over all processes, opens
+what may start: first by key, then by limits. The claim knows nothing of it: it reads open jobs, in order, whatever
+waits in front of them. Nothing is counted in memory or in counters: live rows say how much is in use.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.admission import elect, use_of
+from jobs_app.lifecycle import wakeup
+from jobs_app.lifecycle.database import is_postgres, now_sql, pinned_transaction
+from jobs_app.lifecycle.gated import Gated, Owner, Reader, gated_queues
+from jobs_app.lifecycle.locks import try_lock
+from jobs_app.lifecycle.opening import Opening
+from jobs_app.lifecycle.pauses import read_pauses
+from jobs_app.lifecycle.rates import Rates, Scope
+from jobs_app.lifecycle.relation import relation
+from jobs_app.lifecycle.rules import Rules, limits_of, read_rules
+from jobs_app.limits import QueueRules
+
+ROWS_PER_STEP = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """Who asks, and how much it can take."""
+
+    job_types: Sequence[str]
+    rules: Rules
+    room: int = ROWS_PER_STEP
+    paused_subjects: Sequence[str] = ()
+
+
+@dataclass
+class Turns:
+    """Where fair share goes on in each queue. Forgetting it costs nobody more than one turn."""
+
+    last_subject: dict[str, str] = field(default_factory=dict)
+
+
+class Admitted(NamedTuple):
+    opened: int = 0
+    lanes: frozenset[tuple[str, int]] = frozenset()  # (queue, priority) of what opened
+    is_more: bool = False  # another step would find something to do
+    wait_seconds: float | None = None  # until a rate lets the next one start
+
+
+class Change(NamedTuple):
+    id: UUID
+    hold: str
+    run_at: datetime | None = None
+
+
+# Whatever opens is due now: claims read on from where they stopped, and everything new is in front of that.
+APPLY = """
+UPDATE jobs_app_job AS job
+   SET hold = given.new_hold,
+       run_at = CASE WHEN given.new_hold = '' THEN {now} ELSE coalesce(given.new_run_at, job.run_at) END
+  FROM ({rows}) AS given
+ WHERE job.id = given.id AND job.state = 'queued' AND job.hold IN ('new', 'key', 'limit')
+"""
+COLUMNS = {"id": "uuid", "new_hold": "text", "new_run_at": "time"}
+TELL = "SELECT count(pg_notify(%s, call)) FROM unnest(%s::text[]) AS call"
+
+
+def admit(connection: BaseDatabaseWrapper, queue: str, asking: Asking, turns: Turns | None = None) -> Admitted:
+    """One step: look at what became due, and open what its key, the limits and the rates allow."""
+    with pinned_transaction(connection):
+        if not try_lock(connection, f"queue {queue}"):
+            return Admitted(is_more=True)
+        return _Step(connection, queue, asking, turns or Turns()).run()
+
+
+def admit_all(connection: BaseDatabaseWrapper, job_types: Sequence[str], *, room: int = ROWS_PER_STEP) -> int:
+    """Open whatever may start now in any queue that is not paused; how many. For whoever has no worker's memory."""
+    pauses, rules = read_pauses(connection), read_rules(connection)
+    asking = Asking(
+        job_types=[name for name in job_types if name not in pauses.job_types],
+        rules=rules,
+        room=room,
+        paused_subjects=sorted(pauses.subjects),
+    )
+    opened = 0
+    for queue in gated_queues(connection):
+        is_more = pauses.allows(queue)
+        while is_more:
+            admitted = admit(connection, queue, asking)
+            opened += admitted.opened
+            is_more = admitted.is_more and admitted.opened > 0
+    return opened
+
+
+class _Step:
+    def __init__(self, connection: BaseDatabaseWrapper, queue: str, asking: Asking, turns: Turns) -> None:
+        self._connection = connection
+        self._queue = queue
+        self._asking = asking
+        self._rules: QueueRules = asking.rules.of_queue(queue)
+        self._reader = Reader(connection, queue, job_types=asking.job_types, paused_subjects=asking.paused_subjects)
+        self._rates = Rates(connection)
+        self._turns = turns
+        self._owners: list[Owner] = []
+        self._is_more = False
+
+    def run(self) -> Admitted:
+        passed = self._pass_keys()
+        opening = Opening(self._connection, self._queue, self._rules, self._reader, self._rates)
+        opened = opening.choose(self._asking.room, self._asking.job_types, self._turns.last_subject)
+        self._apply([Change(job.id, "") for job in opened])
+        lanes = frozenset((self._queue, job.priority) for job in [*passed, *opened])
+        if len(passed) + len(opened) > self._asking.room:
+            self._tell(lanes)  # others have room as well
+        wait = None if self._rates.next_at is None else (self._rates.next_at - self._rates.now).total_seconds()
+        return Admitted(len(passed) + len(opened), lanes, self._is_more, wait)
+
+    def _pass_keys(self) -> list[Gated]:
+        """Each job that became due is looked at once; it goes on, or waits until somebody frees its key."""
+        due = self._due()
+        keys = sorted({job.key for job in due if job.key is not None})
+        if not due:
+            return []
+        candidates = due + self._reader.first_waiting(keys) if keys else due
+        elected = self._elect(candidates, keys) if keys else candidates
+        going_on = {job.id for job in elected}
+        sure = self._sure_keys(keys) if len(going_on) < len(candidates) else frozenset()
+        losers = [job for job in due if job.id not in going_on]
+        self._is_more |= any(job.key not in sure for job in losers)
+        changes = [self._onward(job) for job in elected]
+        changes += [Change(job.id, "key") for job in losers if job.key in sure]
+        self._apply(changes)
+        opened = {change.id for change in changes if change.hold == ""}
+        return [job for job in elected if job.id in opened]
+
+    def _due(self) -> list[Gated]:
+        found: list[Gated] = []
+        for lane in self._reader.lanes("new"):
+            found += self._reader.due("new", lane, ROWS_PER_STEP)
+        found.sort(key=lambda job: job.urgency)
+        self._is_more |= len(found) >= ROWS_PER_STEP
+        return found[:ROWS_PER_STEP]
+
+    def _elect(self, candidates: Iterable[Gated], keys: Sequence[str]) -> list[Gated]:
+        owners = defaultdict(list)
+        self._owners = self._reader.owners(keys)
+        for owner in self._owners:
+            owners[owner.key].append(owner)
+        waiting = defaultdict(list)
+        for job in sorted(candidates, key=lambda job: job.urgency):
+            waiting[job.key].append(job)
+        elected = waiting.pop(None, [])
+        for key, jobs in waiting.items():
+            elected += elect(jobs, use_of(owners[str(key)]), self._rules, limits_of)
+        return elected
+
+    def _sure_keys(self, keys: Sequence[str]) -> frozenset[str]:
+        """Keys whose owners cannot end before we commit, so that their end will find who waits for it."""
+        locked = self._reader.locked_owners(keys)
+        return frozenset(keys) - {owner.key for owner in self._owners if owner.id not in locked}
+
+    def _onward(self, job: Gated) -> Change:
+        limits = limits_of(job.job_type)
+        moments = [
+            self._rates.reserve(Scope(f"key of {self._queue}", job.key or ""), self._rules.rate_per_key),
+            self._rates.reserve(Scope(f"key of {job.job_type} in {self._queue}", job.key or ""), limits.rate_per_key),
+        ]
+        later = [moment for moment in moments if moment is not None]
+        is_limited = later or limits.is_shared or self._rules.is_shared
+        return Change(job.id, "limit" if is_limited else "", max(later, default=None))
+
+    def _apply(self, changes: Sequence[Change]) -> None:
+        if not changes:
+            return
+        in_order = sorted(changes, key=lambda change: change.id)  # as everything that locks several jobs
+        rows, parameters = relation(self._connection, COLUMNS, in_order)
+        with self._connection.cursor() as cursor:
+            cursor.execute(APPLY.format(rows=rows, now=now_sql(self._connection)), parameters)
+
+    def _tell(self, lanes: Iterable[tuple[str, int]]) -> None:
+        if is_postgres(self._connection):
+            with self._connection.cursor() as cursor:
+                cursor.execute(TELL, [wakeup.CHANNEL, [wakeup.message(*lane) for lane in sorted(lanes)]])

@@ -1,0 +1,46 @@
+"""A job before it is stored, and what is known of it right after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+ONE_WAITING = ("exclusive", "short", "stately")  # policies that may refuse a second job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """A job before it is stored. `payload` and `meta` are JSON text, already checked."""
+
+    id: UUID
+    job_type: str
+    queue: str
+    priority: int
+    max_attempts: int
+    payload: str
+    subject: str = ""
+    run_at: datetime | None = None  # never before now: a lane is read from where the last claim stopped
+    delay: float = 0  # seconds from now, where there is no `run_at`
+    expires_at: datetime | None = None
+    policy: str = "standard"
+    key: str | None = None
+    meta: str = "{}"
+    actor: str = ""
+    gate: int = 0  # what code asks for; the limits that operators set are added here
+    timeout_seconds: float | None = None
+    parent: UUID | None = None
+    slot_at: datetime | None = None
+    schedule: int | None = None
+
+
+class Enqueued(NamedTuple):
+    """A stored job; or, not `created`, the one that has its key already."""
+
+    id: UUID
+    queued_at: datetime
+    run_at: datetime
+    created: bool = True
+    job_type: str = ""  # of the other one, as its state
+    state: str = ""

@@ -1,0 +1,40 @@
+"""running -> queued, as if never claimed: for a job that was stored before its limits were set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle.database import pinned_transaction
+from jobs_app.lifecycle.moves import HOLD_BY_GATE
+from jobs_app.lifecycle.relation import relation
+
+
+class Misplaced(NamedTuple):
+    id: UUID
+    token: UUID
+    gate: int  # the one it must pass
+
+
+# Nothing has run, so the attempt is taken back and its number is given to the next claim.
+PUT_BACK = f"""
+UPDATE jobs_app_job AS job
+   SET state = 'queued', gate = given.new_gate, hold = {HOLD_BY_GATE.replace("job.gate", "given.new_gate")},
+       attempts = attempts - 1, token = NULL, lease_expires_at = NULL, worker_id = '',
+       started_at = CASE WHEN attempts > 1 THEN started_at END,
+       first_started_at = CASE WHEN attempts > 1 THEN first_started_at END
+  FROM ({{rows}}) AS given WHERE job.id = given.id AND job.token = given.claim AND job.state = 'running'
+"""
+COLUMNS = {"id": "uuid", "claim": "uuid", "new_gate": "int"}
+
+
+def put_back(connection: BaseDatabaseWrapper, misplaced: Sequence[Misplaced]) -> None:
+    """Send claimed jobs that have not started through the gate which their rules ask for by now."""
+    if not misplaced:
+        return
+    rows, parameters = relation(connection, COLUMNS, sorted(misplaced))
+    with pinned_transaction(connection), connection.cursor() as cursor:
+        cursor.execute(PUT_BACK.format(rows=rows), parameters)

@@ -1,0 +1,67 @@
+"""running -> queued, but for a job that was asked to stop, and for one whose place in the queue is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle import moves
+from jobs_app.lifecycle.database import read_uuid
+from jobs_app.lifecycle.moves import HELD, Ended
+from jobs_app.lifecycle.relation import relation
+from jobs_app.models import ONE_QUEUED
+from jobs_app.strict_json import dumps
+
+# The run that waits with the key of each, if there is one.
+PLACES = """
+SELECT mine.id, mine.queue, mine.key,
+       (SELECT other.id FROM jobs_app_job AS other
+         WHERE other.queue = mine.queue AND other.key = mine.key AND other.id <> mine.id
+           AND other.policy IN ('short', 'stately') AND other.state = 'queued' LIMIT 1)
+  FROM ({rows}) AS given JOIN jobs_app_job AS mine ON mine.id = given.id ORDER BY mine.id
+"""
+
+
+def requeue(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str = HELD) -> set[UUID]:
+    """Let jobs wait again, or end them where they may not; the ids that really moved."""
+    superseded = _superseded(connection, ended)
+    waiting = [one for one in ended if one.id not in superseded]
+    moved = moves.remove(connection, list(superseded.values()), guard)
+    moved |= moves.requeue(connection, waiting, f"{guard} AND NOT job.cancel_requested")
+    rest = [_cancelled(one) for one in waiting if one.id not in moved]
+    return moved | moves.remove(connection, rest, f"{guard} AND job.cancel_requested")
+
+
+def _superseded(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> dict[UUID, Ended]:
+    """Those whose key lets one job wait, and another one does."""
+    candidates = {one.id: one for one in ended if one.policy in ONE_QUEUED}
+    if not candidates:
+        return {}
+    rows, parameters = relation(connection, {"id": "uuid"}, [(run_id,) for run_id in candidates])
+    with connection.cursor() as cursor:
+        cursor.execute(PLACES.format(rows=rows), parameters)
+        places = [(read_uuid(mine), (queue, key), other and read_uuid(other)) for mine, queue, key, other in cursor]
+    holders = {place: other for _, place, other in places if other}
+    superseded = {}
+    for mine, place, _ in places:
+        holder = holders.setdefault(place, mine)  # of two that come back together, the first waits
+        if holder != mine:
+            superseded[mine] = _gives_way(candidates[mine], holder)
+    return superseded
+
+
+def _gives_way(ended: Ended, holder: UUID) -> Ended:
+    return replace(
+        ended,
+        state="cancelled",
+        done_reason="superseded",
+        error=ended.error or f"run {holder} waits with the same key and does this work",
+        result=dumps({"superseded_by": str(holder)}, limit=1000),
+    )
+
+
+def _cancelled(ended: Ended) -> Ended:
+    return replace(ended, state="cancelled", done_reason="cancelled")

@@ -1,0 +1,106 @@
+"""What a worker knows about gates: rules, pauses, the queues where jobs wait before one, and when to look again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle.admit import Asking, Turns, admit
+from jobs_app.lifecycle.claim import ClaimedJob
+from jobs_app.lifecycle.gated import gated_queues
+from jobs_app.lifecycle.pauses import Pauses, read_pauses
+from jobs_app.lifecycle.regate import Misplaced, put_back
+from jobs_app.lifecycle.rules import Rules, read_rules
+from jobs_app.registry import registry
+
+STEPS_AT_ONCE = 20  # a large backlog of new jobs is looked at between claims, not instead of them
+
+
+class Gatekeeper:
+    def __init__(self, serves: Callable[[str], bool]) -> None:
+        self._serves = serves
+        self._turns = Turns()
+        self._to_visit: set[str] = set()
+        self._not_before: dict[
+            str, float
+        ] = {}  # by the monotonic clock: when a rate lets the next job of a queue start
+        self._may_be_gated: set[str] = set()
+        self._opened: set[tuple[str, int]] = set()
+        self.rules = Rules()
+        self.pauses = Pauses()
+
+    def refresh(self, connection: BaseDatabaseWrapper) -> None:
+        """Once a second: three small queries."""
+        self.rules = read_rules(connection)
+        self.pauses = read_pauses(connection)
+        found = gated_queues(connection)
+        declared = {job_type.queue for job_type in registry if self._is_gated(job_type.queue, job_type.name)}
+        self._may_be_gated = {*found, *declared, *self.rules.queues}
+        self._to_visit.update(found)
+
+    def serves(self, queue: str) -> bool:
+        return self._serves(queue) and self.pauses.allows(queue)
+
+    def told(self, queue: str) -> None:
+        """Something was enqueued there, or ended."""
+        if queue in self._may_be_gated:
+            self._to_visit.add(queue)
+
+    def freed(self, queue: str) -> None:
+        """A job that had passed a gate has ended: the next one may be let in."""
+        self._may_be_gated.add(queue)
+        self._to_visit.add(queue)
+
+    def admit(self, connection: BaseDatabaseWrapper, job_types: Sequence[str], room: int) -> bool:
+        """Open what may start now; True if there may be more to do at once."""
+        self._look_where_rates_allow()
+        asking = Asking(job_types=job_types, rules=self.rules, room=room, paused_subjects=sorted(self.pauses.subjects))
+        visit = {queue for queue in self._to_visit if self.serves(queue)}
+        self._to_visit.clear()
+        is_more = [self._admit_queue(connection, queue, asking) for queue in sorted(visit)]
+        return any(is_more)
+
+    def opened(self) -> set[tuple[str, int]]:
+        """The lanes in which something opened since the last time."""
+        lanes, self._opened = self._opened, set()
+        return lanes
+
+    def next_look(self) -> float:
+        """By the monotonic clock."""
+        return min(self._not_before.values(), default=float("inf"))
+
+    def keep_gates(self, connection: BaseDatabaseWrapper, jobs: Sequence[ClaimedJob]) -> list[ClaimedJob]:
+        """What may run, of jobs that were claimed; what was stored before its limits were set goes to its gate."""
+        misplaced = [
+            Misplaced(job.id, job.token, gate)
+            for job in jobs
+            if job.gate < (gate := self.rules.gate_of(job.queue, job.job_type, job.policy))
+        ]
+        put_back(connection, misplaced)
+        for job in jobs if misplaced else ():
+            self.freed(job.queue)
+        ids = {one.id for one in misplaced}
+        return [job for job in jobs if job.id not in ids]
+
+    def _admit_queue(self, connection: BaseDatabaseWrapper, queue: str, asking: Asking) -> bool:
+        for _ in range(STEPS_AT_ONCE):
+            admitted = admit(connection, queue, asking, self._turns)
+            self._opened |= admitted.lanes
+            if admitted.wait_seconds is not None:
+                self._not_before[queue] = time.monotonic() + admitted.wait_seconds
+            if not admitted.is_more or not admitted.opened:
+                break
+        if admitted.is_more:
+            self._to_visit.add(queue)
+        return admitted.is_more
+
+    def _look_where_rates_allow(self) -> None:
+        now = time.monotonic()
+        for queue in [queue for queue, due in self._not_before.items() if due <= now]:
+            del self._not_before[queue]
+            self._to_visit.add(queue)
+
+    def _is_gated(self, queue: str, job_type: str) -> bool:
+        return self.rules.gate_of(queue, job_type, registry.get(job_type).policy) > 0
