@@ -19,8 +19,9 @@ class JobsConfig(AppConfig):
     verbose_name = _("Jobs")
 
     def ready(self) -> None:
-        from jobs_app import checks  # noqa: F401
+        from jobs_app import checks, eager  # noqa: F401
 
+        eager.listen()
         module_name = get_settings().autodiscover
         if module_name:
             autodiscover_modules(module_name)

@@ -21,7 +21,7 @@ from jobs_app.registry import JobType, registry
 
 TAG = "jobs_app"
 COMMANDS = ("runworker", "runscheduler", "jobs")
-BESIDE_HANDLERS = 5  # connections of a worker's own: it claims, finishes, beats, listens and schedules
+BESIDE_HANDLERS = 6  # connections of a worker's own: it claims, finishes, beats, listens, schedules, and cleans up
 POOL_SIZE = 4  # psycopg's, where the settings give none
 
 # What a job type may say already, and this version stores without acting on it.
@@ -29,9 +29,6 @@ NOT_ENFORCED: dict[str, Callable[[JobType], bool]] = {
     "policy": lambda job_type: job_type.policy != "standard",
     "concurrency": lambda job_type: job_type.concurrency is not None,
     "rate": lambda job_type: job_type.rate is not None,
-    "timeout": lambda job_type: job_type.timeout is not None,
-    "isolation": lambda job_type: job_type.isolation == "process",
-    "retention": lambda job_type: job_type.retention is not None,
     "permission": lambda job_type: job_type.permission is not None,
 }
 
@@ -62,6 +59,19 @@ def time_zones_are_on(**kwargs: Any) -> list[CheckMessage]:
             "settings.USE_TZ is False: moments without a time zone cannot say when a job is due.",
             hint="Set USE_TZ = True.",
             id="jobs_app.E003",
+        )
+    ]
+
+
+@register(TAG, deploy=True)
+def jobs_are_left_to_workers(**kwargs: Any) -> list[CheckMessage]:
+    if _jobs_connection() is None or not get_settings().eager:
+        return []
+    return [
+        checks.Warning(
+            "settings.JOBS['EAGER'] is on: whoever enqueues a job runs it, and waits for it.",
+            hint="It is for development. Switch it off, and start manage.py runworker.",
+            id="jobs_app.W006",
         )
     ]
 

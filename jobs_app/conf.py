@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any
 
@@ -13,8 +13,11 @@ from django.core.signals import setting_changed
 from django.dispatch import receiver
 
 from jobs_app.errors import SettingsInvalid
+from jobs_app.limits import QueueRules, read_queues
 
 ON_SHUTDOWN = ("release", "fail", "leave")
+RETENTIONS = ("retention_days", "retention_failed_days", "control_event_retention_days", "sample_retention_days")
+LONGEST_DAYS = 36500  # earlier moments do not fit every database
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +27,16 @@ class Settings:
     database: str | None = None  # alias of the database that holds the jobs; None: as the routers say
     autodiscover: str = "jobs"  # module looked for in every installed app and the project package; "" switches it off
 
+    eager: bool = False  # for development: what is enqueued runs in this process, as soon as it is committed
+
     # Defaults of job types
     default_queue: str = "default"
     max_attempts: int = 5
     backoff_base_seconds: float = 30
     backoff_max_seconds: float = 3600
+    max_timeout_seconds: float | None = None  # cap of timeout=, but not of a timeout that is listed or asked for
+
+    queues: Mapping[str, QueueRules] = field(default_factory=dict)  # rules of queues, by name
 
     # Workers
     worker_concurrency: int = 10
@@ -37,6 +45,8 @@ class Settings:
     worker_listen: bool = True  # off behind a pooler in transaction mode
     lease_seconds: float = 30  # renewed at a third of it; a killed worker's job is due again after it
     grace_seconds: float = 25
+    timeout_grace_seconds: float = 5  # from a deadline to the use of force; a success until then still counts
+    isolation_max_jobs: int = 1000  # a process for isolation="process" is replaced after so many
     on_shutdown: str = "release"
     recover_seconds: float = 4  # how often each worker looks for expired leases
 
@@ -50,18 +60,36 @@ class Settings:
     max_log_bytes: int = 64 * 1024
     idempotency_days: float = 7
 
+    # Retention: how long what has ended is kept; 0 keeps it for ever
+    retention_days: float = 30  # runs that succeeded or were cancelled, where their job type says nothing
+    retention_failed_days: float = 90
+    control_event_retention_days: float = 365
+    sample_retention_days: float = 90
+    prune_every_seconds: float = 600  # one process of all prunes; sooner while there is more to prune
+
     def __post_init__(self) -> None:
-        for name in ("worker_concurrency", "worker_processes", "max_attempts", "max_payload_bytes", "max_result_bytes"):
+        for name in ("worker_concurrency", "worker_processes", "isolation_max_jobs", "max_attempts", "max_payload_bytes", "max_result_bytes"):
             _require(getattr(self, name) >= 1, name, "must be 1 or more")
-        for name in ("worker_poll_seconds", "lease_seconds", "recover_seconds", "scheduler_poll_seconds"):
+        for name in (
+            "worker_poll_seconds",
+            "lease_seconds",
+            "recover_seconds",
+            "scheduler_poll_seconds",
+            "prune_every_seconds",
+        ):
             _require(getattr(self, name) > 0, name, "must be above 0")
-        for name in ("grace_seconds", "backoff_base_seconds", "idempotency_days", "max_log_bytes"):
+        for name in ("grace_seconds", "timeout_grace_seconds", "backoff_base_seconds", "idempotency_days"):
             _require(getattr(self, name) >= 0, name, "must be 0 or more")
+        _require(self.max_log_bytes >= 0, "max_log_bytes", "must be 0 or more")
+        most = self.max_timeout_seconds
+        _require(most is None or most > 0, "max_timeout_seconds", "must be above 0")
         _require(
             self.backoff_max_seconds >= self.backoff_base_seconds,
             "backoff_max_seconds",
             "must not be below BACKOFF_BASE_SECONDS",
         )
+        for name in RETENTIONS:
+            _require(0 <= getattr(self, name) <= LONGEST_DAYS, name, f"must be from 0 (for ever) to {LONGEST_DAYS}")
         _require(self.on_shutdown in ON_SHUTDOWN, "on_shutdown", f"must be one of {', '.join(ON_SHUTDOWN)}")
 
 
@@ -70,7 +98,9 @@ TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
     "float": (int, float),
+    "float | None": (int, float, type(None)),
     "bool": (bool,),
+    "Mapping[str, QueueRules]": (Mapping,),
 }
 
 
@@ -84,7 +114,7 @@ def parse(values: Mapping[str, Any]) -> Settings:
         allowed = TYPES[str(known[name].type)]
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
             raise SettingsInvalid(f"settings.JOBS[{name!r}] must be {known[name].type}, not {value!r}.")
-        chosen[known[name].name] = value
+        chosen[known[name].name] = read_queues(values[name]) if name == "QUEUES" else value
     return Settings(**chosen)
 
 

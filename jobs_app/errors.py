@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -43,6 +44,14 @@ class IdempotencyConflict(JobsError):
     """The idempotency key was used before with another payload. Use a new key for new work."""
 
 
+class KeyTaken(JobsError):
+    """Another run has the key and may not be joined or replaced. Nothing was stored; `run_id` says which, if known."""
+
+    def __init__(self, message: str, run_id: UUID | None = None) -> None:
+        super().__init__(message)
+        self.run_id = run_id
+
+
 class RunNotFound(JobsError, LookupError):
     """No run has this id: never enqueued, rolled back, or pruned by retention."""
 
@@ -51,12 +60,24 @@ class WaitTimeout(JobsError, TimeoutError):
     """The run did not end in the time given. It goes on; ask again with `refresh()`."""
 
 
+class EndlessJobs(JobsError, RuntimeError):
+    """`run_jobs()` reached its limit and jobs are still due: one of them enqueues itself again and again."""
+
+
+class NotPossible(JobsError):
+    """The run is not in a state for this. Nothing was changed; the message says why."""
+
+
 class NoCurrentJob(JobsError, RuntimeError):
     """`current_job()` was called outside a running job."""
 
 
 class LeaseLost(JobsError):
     """Another worker may own this job now. What this one did is not recorded; stop as soon as possible."""
+
+
+class JobTimeout(JobsError):
+    """The job's own deadline has passed. Let it pass: the attempt ends as `timeout`."""
 
 
 class Directive(JobsError):
@@ -93,6 +114,10 @@ class Fail(Directive):
 
 class Cancel(Directive):
     """End as cancelled now."""
+
+
+class JobCancelled(Cancel):
+    """Somebody asked this job to stop, and it does: let it pass, after what must be cleaned up."""
 
 
 def as_seconds(value: float | timedelta | None) -> float | None:

@@ -2,6 +2,10 @@
 
 from django.dispatch import Signal
 
+# sender: the JobType; run: the RunHandle. Sent when the enqueue is committed, for what was created by code in this
+# process; schedules and other processes tell nothing here.
+job_enqueued = Signal()
+
 # sender: the JobType (None where this process does not know it); job: the ClaimedJob
 job_started = Signal()
 

@@ -1,0 +1,85 @@
+"""One handler called as a worker would call it, with nothing stored: the unit test of a job."""
+
+from __future__ import annotations
+
+import contextvars
+import json
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from typing import Any, Unpack
+from uuid import uuid4
+
+from asgiref.sync import async_to_sync
+from django.db import transaction
+
+from jobs_app.current import active
+from jobs_app.definitions import JobDefinition
+from jobs_app.lifecycle.claim import ClaimedJob
+from jobs_app.lifecycle.database import is_postgres, jobs_connection, now_parameter, read_sqlite_time
+from jobs_app.lifecycle.new_job import NewJob
+from jobs_app.options import EnqueueOptions
+from jobs_app.testing.naming import AnyJob, definition_of
+from jobs_app.worker.flight import Flight, board
+
+WORKER = "test"
+
+
+def run_job(
+    job: AnyJob,
+    payload: Mapping[str, Any] | None = None,
+    *,
+    attempt: int = 1,
+    cursor: str = "",
+    **options: Unpack[EnqueueOptions],
+) -> Any:
+    """Call the handler with this payload, here and now, and give back what it returns; what it raises is raised.
+
+    The payload is checked and converted as for an enqueue, `current_job()` works, and no row is read or written but by
+    the handler itself. `attempt` says which try it is to believe in, `cursor` where the last one stopped; the options
+    are those of an enqueue (`meta=`, `subject=`, `max_attempts=`, ...).
+    """
+    definition: JobDefinition[..., Any] = definition_of(job).options(**options)
+    new, _ = definition._drafts.draft({} if payload is None else payload)
+    flight = board(_claimed(new, attempt, cursor), worker=WORKER, worker_id=WORKER, lease=0.0)
+    return contextvars.copy_context().run(_call, flight)
+
+
+def _call(flight: Flight) -> Any:
+    job_type, context = flight.job_type, flight.context
+    active.set(context)
+    arguments = job_type.schema.load(json.loads(flight.job.payload))
+    function: Callable[..., Any] = async_to_sync(job_type.function) if job_type.is_async else job_type.function
+    with transaction.atomic(using=jobs_connection().alias) if job_type.atomic else nullcontext():
+        returned = function(*((context,) if job_type.takes_context else ()), **arguments)
+    return context.result_or(returned)
+
+
+def _claimed(new: NewJob, attempt: int, cursor: str) -> ClaimedJob:
+    """The row that a worker would have got for this job."""
+    now = _now()
+    shared = {name: getattr(new, name) for name in ClaimedJob._fields if hasattr(new, name)}
+    return ClaimedJob(
+        **shared
+        | {
+            "token": uuid4(),
+            "queued_at": now,
+            "run_at": new.run_at or now + timedelta(seconds=new.delay),
+            "started_at": now,
+            "attempts": attempt,
+            "free_attempts": 0,
+            "cursor": cursor,
+            "progress_count": 0,
+            "result_count": 0,
+            "target_count": None,
+        }
+    )
+
+
+def _now() -> datetime:
+    """Where the test has put the clock, else this host's time: a unit test may be without a database."""
+    connection = jobs_connection()
+    moment = now_parameter(connection)
+    if is_postgres(connection):
+        return moment or datetime.now(UTC)
+    return read_sqlite_time(moment)

@@ -1,0 +1,200 @@
+"""A worker without threads: jobs run here and now, on the caller's thread and connection, inside its transaction."""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import sys
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+from asgiref.sync import async_to_sync
+from django.db import DatabaseError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.errors import LeaseLost
+from jobs_app.lifecycle.admit import ROWS_PER_STEP
+from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
+from jobs_app.lifecycle.database import database_now, is_data_at_fault, jobs_connection
+from jobs_app.lifecycle.finish import finish, finish_within, without_details
+from jobs_app.lifecycle.lanes import Start, find_lanes
+from jobs_app.lifecycle.moves import Ended
+from jobs_app.lifecycle.pause_walks import continue_pauses
+from jobs_app.lifecycle.recover import Recovered, recover
+from jobs_app.lifecycle.take import take
+from jobs_app.models import Hold, Job, State
+from jobs_app.registry import registry
+from jobs_app.runtime.enabled import is_enabled
+from jobs_app.runtime.identity import Identity
+from jobs_app.signals import job_finished
+from jobs_app.worker import propagation
+from jobs_app.worker.context import JobContext
+from jobs_app.worker.flight import Flight, Report, board
+from jobs_app.worker.gatekeeper import Gatekeeper
+from jobs_app.worker.guest import own_plan, unbroken
+from jobs_app.worker.progress import save_words
+from jobs_app.worker.runner import run, run_async
+
+logger = logging.getLogger("jobs_app.worker")
+
+LEASE_SECONDS = 3600.0  # nobody renews it here
+PAUSES_SECONDS = 60.0
+
+
+class Done(NamedTuple):
+    """One attempt, run and stored."""
+
+    job: ClaimedJob
+    ended: Ended | None  # None: somebody else had ended the job meanwhile
+    error: BaseException | None  # what the handler raised
+
+
+class InlineWorker:
+    """Serves the queues and job types given, one job at a time. A deadline is cooperative here, for all handlers."""
+
+    def __init__(
+        self, *, serves: Callable[[str], bool] = lambda queue: True, job_types: Collection[str] | None = None
+    ) -> None:
+        self._gates = Gatekeeper(serves)
+        self._job_types = job_types
+        self._identity = Identity.new("inline")
+        propagation.install()
+
+    def maintain(self) -> Recovered:
+        """What workers do now and then: give back or end what was lost, end what expired, finish what pauses began."""
+        connection = jobs_connection()
+        with own_plan(connection):
+            continue_pauses(connection, PAUSES_SECONDS)
+            return recover(connection)
+
+    def claim(self) -> ClaimedJob | None:
+        """The most urgent job that is due, now ours; None if none is."""
+        connection = jobs_connection()
+        with own_plan(connection):
+            while job := self._claim_from_lanes(connection, self._open_gates(connection, room=1)):
+                if self._gates.keep_gates(connection, [job]):
+                    return job
+        return None
+
+    def take(self, run_id: UUID) -> ClaimedJob | None:
+        """This job, now ours; None if it may not run now."""
+        connection = jobs_connection()
+        with own_plan(connection):
+            if not self._due(connection, id=run_id):
+                return None
+            job = take(connection, run_id, worker_id=self._identity.id, lease=LEASE_SECONDS)
+            return job if job and self._gates.keep_gates(connection, [job]) else None
+
+    def due(self) -> list[tuple[UUID, str]]:
+        """The id and the job type of everything that could be claimed now, most urgent first."""
+        connection = jobs_connection()
+        with own_plan(connection):
+            return self._due(connection)
+
+    def work(self, job: ClaimedJob) -> Done:
+        """Call the handler and store how it ended."""
+        connection = jobs_connection()
+        flight = board(job, worker=self._identity.short, worker_id=self._identity.id, lease=LEASE_SECONDS)
+        flight.context = witness = Witness(job, worker=self._identity.short, worker_id=self._identity.id)
+        with own_plan(connection):
+            with unbroken():
+                report = _run(flight)
+            is_stored = report is not None and (report.stored or _store(connection, report))
+        if report is None or not is_stored:
+            logger.warning("job=%s was ended by somebody else while it ran; its own end is not recorded", job.id)
+            return Done(job, None, witness.error)
+        _tell(report)
+        return Done(job, report.ended, None if report.ended.outcome == "success" else witness.error)
+
+    def _open_gates(self, connection: BaseDatabaseWrapper, *, room: int) -> list[str]:
+        """Let in what keys, limits and rates allow; the job types that may run now."""
+        self._gates.refresh(connection)
+        types = [job_type.name for job_type in registry if self._runs(job_type.name) and is_enabled(job_type)]
+        self._gates.admit(connection, types, room)
+        return types
+
+    def _runs(self, job_type: str) -> bool:
+        is_wanted = self._job_types is None or job_type in self._job_types
+        return is_wanted and job_type not in self._gates.pauses.job_types
+
+    def _claim_from_lanes(self, connection: BaseDatabaseWrapper, types: Sequence[str]) -> ClaimedJob | None:
+        asked = Claim(
+            worker_id=self._identity.id,
+            token=uuid4(),
+            job_types=types,
+            limit=1,
+            lease=LEASE_SECONDS,
+            leases={},
+            paused_subjects=sorted(self._gates.pauses.subjects),
+        )
+        lanes = [Start(*lane) for lane in find_lanes(connection) if self._gates.serves(lane[0])]
+        lanes.sort(key=lambda lane: (-lane.priority, lane.queue))
+        return next(iter(claim(connection, asked, lanes)), None)
+
+    def _due(self, connection: BaseDatabaseWrapper, **conditions: object) -> list[tuple[UUID, str]]:
+        types = self._open_gates(connection, room=ROWS_PER_STEP)
+        now = database_now(connection)
+        jobs = Job.objects.using(connection.alias).filter(state=State.QUEUED, hold=Hold.OPEN, run_at__lte=now)
+        jobs = jobs.exclude(expires_at__lte=now).exclude(subject__in=self._gates.pauses.subjects)
+        found = jobs.filter(job_type__in=types, **conditions).order_by("-priority", "run_at", "id")
+        rows = found.values_list("id", "job_type", "queue")
+        return [(run_id, job_type) for run_id, job_type, queue in rows if self._gates.serves(queue)]
+
+
+class Witness(JobContext):
+    """Keeps the error that a handler raised. A worker turns it into words and lets go of it."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, job: ClaimedJob, *, worker: str, worker_id: str) -> None:
+        super().__init__(job, worker=worker, worker_id=worker_id)
+        self.error: BaseException | None = None
+
+    def log_text(self) -> str:
+        """Asked for at the end of each attempt: of a failed one, while its error is being handled."""
+        self.error = sys.exception()
+        return super().log_text()
+
+
+def _run(flight: Flight) -> Report | None:
+    if not flight.job_type.is_async:
+        return run(flight)
+    # In a context of its own, as `run` does it; its queries come back to this thread and its connection.
+    return contextvars.copy_context().run(async_to_sync(run_async), flight)
+
+
+def _store(connection: BaseDatabaseWrapper, report: Report) -> bool:
+    """False if the job is not ours any more."""
+    ended = report.ended
+    ended.started_ago = None if report.started is None else time.monotonic() - report.started
+    if not connection.in_atomic_block:
+        save_words(connection, [report.flight])
+        return ended.id in finish(connection, [ended])
+    with transaction.atomic(using=connection.alias):
+        save_words(connection, [report.flight])
+    return _finish_behind_savepoints(connection, ended)
+
+
+def _finish_behind_savepoints(connection: BaseDatabaseWrapper, ended: Ended) -> bool:
+    """A row that the database refuses is stored without what it refused, and the transaction around us goes on."""
+    try:
+        with transaction.atomic(using=connection.alias):
+            finish_within(connection, ended)
+    except LeaseLost:
+        return False
+    except (DatabaseError, ValueError, TypeError, OverflowError) as error:
+        if not is_data_at_fault(error):
+            raise
+        with transaction.atomic(using=connection.alias):
+            finish_within(connection, without_details(ended, error))
+    return True
+
+
+def _tell(report: Report) -> None:
+    flight, ended = report.flight, report.ended
+    if ended.state == "failed":
+        logger.warning("job=%s type=%s failed: %s", ended.id, flight.job.job_type, ended.error)
+    if job_finished.receivers:
+        job_finished.send_robust(flight.job_type, job=flight.job, ended=ended)
