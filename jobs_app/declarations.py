@@ -16,7 +16,7 @@ from jobs_app.retry import Backoff
 from jobs_app.schemas import schema_for
 from jobs_app.strict_json import dumps
 
-FROM_PRESET = ("max_attempts", "backoff", "retry_unknown", "retry_timeouts", "timeout", "lease")
+FROM_PRESET = ("max_attempts", "backoff", "retry_unknown", "retry_timeouts", "timeout", "max_timeout", "lease")
 SHORTHANDS = ("singleton", "exclusive")
 
 
@@ -85,14 +85,39 @@ def _refuse_what_cannot_work(job_type: JobType, where: str) -> None:
         _require_name(job_type, option, where)
     if job_type.atomic and job_type.is_async:
         raise DefinitionInvalid(f"{where}: atomic=True needs a plain function: a transaction belongs to one thread.")
-    for option in ("subject", "key"):
+    _require_sound_isolation(job_type, where)
+    for option in ("subject", "key", "variant"):
         _require_field(job_type, option, where)
+    _require_sound_timeouts(job_type, where)
     try:
         dumps(dict(job_type.meta), limit=get_settings().max_payload_bytes, what="meta")
     except PayloadInvalid as problem:
         raise DefinitionInvalid(f"{where}: {problem}") from None
     if job_type.every is not None:
         _require_no_payload(job_type, where)
+
+
+def _require_sound_isolation(job_type: JobType, where: str) -> None:
+    if job_type.isolation == "process" and job_type.atomic:
+        raise DefinitionInvalid(
+            f"{where}: atomic=True needs isolation='thread': the end of the job is stored by the worker, and what the "
+            "handler writes in a process of its own cannot commit with it."
+        )
+    if job_type.isolation == "thread" and job_type.memory is not None:
+        raise DefinitionInvalid(
+            f"{where}: memory= needs isolation='process': threads share the memory of their worker."
+        )
+
+
+def _require_sound_timeouts(job_type: JobType, where: str) -> None:
+    if bool(job_type.timeouts) != (job_type.variant is not None):
+        raise DefinitionInvalid(f"{where}: timeouts= lists a time for values that variant= gives. Give both of them.")
+    usual, most = job_type.timeout, job_type.max_timeout
+    if most is not None and isinstance(usual, int | float) and usual > most:
+        raise DefinitionInvalid(
+            f"{where}: timeout= is {usual:g} s, and max_timeout= allows {most:g} s. Raise max_timeout=, or list the "
+            "time in timeouts=, where no maximum applies."
+        )
 
 
 def _require_no_payload(job_type: JobType, where: str) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.utils.functional import Promise
 
-from jobs_app import values
+from jobs_app import limits, values
 from jobs_app.errors import JobsError, OptionInvalid
 from jobs_app.presets import Preset
 from jobs_app.retry import Backoff
@@ -21,8 +21,8 @@ FromPayload: TypeAlias = str | Callable[[dict[str, Any]], Any]  # a field, or a 
 Errors: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
 Reader: TypeAlias = Callable[[Any], Any]
 
-POLICIES = ("standard", "singleton", "exclusive", "short", "stately")
 ISOLATIONS = ("thread", "process")
+ON_CONFLICT = ("return", "error", "replace")
 
 
 class JobOptions(TypedDict, total=False):
@@ -35,7 +35,10 @@ class JobOptions(TypedDict, total=False):
     priority: int
     max_attempts: int
     backoff: Backoff
-    timeout: Duration | None
+    timeout: Duration | Callable[[dict[str, Any]], Duration | None] | None
+    timeouts: Mapping[str, Duration]
+    variant: FromPayload | None
+    max_timeout: Duration | None
     lease: Duration | None
     policy: str
     key: FromPayload | None
@@ -43,15 +46,23 @@ class JobOptions(TypedDict, total=False):
     exclusive: bool | FromPayload
     subject: FromPayload | None
     concurrency: int | None
+    concurrency_per_key: int | None
+    concurrency_per_process: int | None
     rate: str | tuple[int, float] | None
+    rate_per_key: str | tuple[int, float] | None
+    on_conflict: str
+    debounce: Duration | None
+    throttle: Duration | None
     retry_on: Errors
     fail_on: Errors
     retry_unknown: bool
     retry_timeouts: bool
-    retention: Duration | None
+    retention: Duration | Mapping[str, Duration] | None
+    keep_last: int | None
     meta: Mapping[str, Any]
     takes_context: bool
     isolation: str
+    memory: int | str | None
     atomic: bool
     permission: str | None
     every: Duration | None
@@ -72,8 +83,12 @@ class EnqueueOptions(TypedDict, total=False):
     expires_at: datetime | None
     meta: Mapping[str, Any] | None
     max_attempts: int | None
+    timeout: Duration | None
     actor: str | None
     parent: UUID | None
+    on_conflict: str | None
+    debounce: Duration | None
+    throttle: Duration | None
 
 
 def _optional(reader: Reader) -> Reader:
@@ -97,23 +112,34 @@ JOB_READERS: dict[str, Reader] = {
     "priority": _priority,
     "max_attempts": _attempts,
     "backoff": values.backoff,
-    "timeout": _optional(values.period),
+    "timeout": _optional(values.timeout),
+    "timeouts": values.periods,
+    "variant": _optional(values.from_payload),
+    "max_timeout": _optional(values.period),
     "lease": _optional(values.period),
-    "policy": partial(values.choice, of=POLICIES),
+    "policy": limits.READERS["policy"],
     "key": _optional(values.from_payload),
     "singleton": values.policy_key,
     "exclusive": values.policy_key,
     "subject": _optional(values.from_payload),
-    "concurrency": _optional(partial(values.whole, low=1, high=1_000_000)),
-    "rate": _optional(values.rate),
+    "concurrency": _optional(limits.READERS["concurrency"]),
+    "concurrency_per_key": _optional(limits.READERS["concurrency_per_key"]),
+    "concurrency_per_process": _optional(limits.READERS["concurrency_per_process"]),
+    "rate": _optional(limits.rate),
+    "rate_per_key": _optional(limits.rate),
+    "on_conflict": partial(values.choice, of=ON_CONFLICT),
+    "debounce": _optional(values.period),
+    "throttle": _optional(values.period),
     "retry_on": values.errors,
     "fail_on": values.errors,
     "retry_unknown": values.flag,
     "retry_timeouts": values.flag,
-    "retention": _optional(values.span),
+    "retention": _optional(values.retention),
+    "keep_last": _optional(partial(values.whole, low=1, high=10_000)),
     "meta": values.mapping,
     "takes_context": values.flag,
     "isolation": partial(values.choice, of=ISOLATIONS),
+    "memory": _optional(values.memory),
     "atomic": values.flag,
     "permission": _optional(values.permission),
     "every": _optional(values.period),
@@ -132,8 +158,12 @@ ENQUEUE_READERS: dict[str, Reader] = {
     "expires_at": values.moment,
     "meta": values.mapping,
     "max_attempts": _attempts,
+    "timeout": values.period,
     "actor": partial(values.text, longest=150),
     "parent": values.uuid,
+    "on_conflict": partial(values.choice, of=ON_CONFLICT),
+    "debounce": values.period,
+    "throttle": values.period,
 }
 
 
@@ -158,6 +188,8 @@ def read_enqueue(given: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise OptionInvalid(f"{where}: run_at and delay both say when. Give one of them.")
     if "run_at" in chosen and "expires_at" in chosen and chosen["expires_at"] <= chosen["run_at"]:
         raise OptionInvalid(f"{where}: it would expire before it is due. Give an expires_at after run_at.")
+    if "debounce" in chosen and ("run_at" in chosen or "delay" in chosen):
+        raise OptionInvalid(f"{where}: debounce says when it is due. Leave out run_at and delay.")
     return chosen
 
 

@@ -24,6 +24,7 @@ class Preset:
     labels: Mapping[str, str]  # our seven words -> the words its people know
     policy: str = "standard"
     timeout: float | None = None  # seconds; None: no deadline
+    max_timeout: float | None = None  # seconds; None: as the settings say
     lease: float | None = None  # seconds; None: what the worker gives
     stale_after: float | None = None  # seconds a run may stand as running without a live lease
     waiting_stale_after: float | None = None  # seconds a run may stand as queued without a live job
@@ -111,6 +112,7 @@ TRANSIENT = Preset(
     retry_timeouts=False,
     on_shutdown="release",
     timeout=4 * 60,
+    max_timeout=20 * 60,
     stale_after=30 * 60,
     waiting_stale_after=10 * 60,
     labels=_labels(

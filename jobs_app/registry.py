@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 from jobs_app.errors import DefinitionInvalid, UnknownJobType
+from jobs_app.limits import Limits, Rate
 from jobs_app.presets import Preset
 from jobs_app.retry import Backoff
 from jobs_app.schemas import PayloadSchema
 
+LIMITS = [field.name for field in fields(Limits)]
 SYSTEM_QUEUE = "jobs.system"  # the app's own chores: exempt from pauses, served by every worker
 
 
@@ -30,21 +33,32 @@ class JobType:
     backoff: Backoff
     preset: Preset | None = None
     enabled: bool | Callable[[], bool] = True
-    timeout: float | None = None  # seconds
+    timeout: float | Callable[..., Any] | None = None  # seconds, or a callable that gets the payload
+    timeouts: Mapping[str, float] = field(default_factory=dict)  # seconds by variant; no maximum applies to these
+    variant: str | Callable[..., Any] | None = None  # a payload field, or a callable that gets the payload
+    max_timeout: float | None = None  # seconds; None: as the settings say
     lease: float | None = None  # seconds; None: what the worker gives
     policy: str = "standard"
     key: str | Callable[..., str] | None = None  # a payload field, or a callable that gets the payload
     subject: str | Callable[..., str] | None = None  # likewise
     concurrency: int | None = None
-    rate: tuple[int, float] | None = None  # (n, seconds)
+    concurrency_per_key: int | None = None
+    concurrency_per_process: int | None = None
+    rate: Rate | None = None
+    rate_per_key: Rate | None = None
+    on_conflict: str = "return"  # what an enqueue gets where its key is taken: the run, an error, or its place
+    debounce: float | None = None  # seconds
+    throttle: float | None = None  # seconds
     retry_on: tuple[type[BaseException], ...] = ()
     fail_on: tuple[type[BaseException], ...] = ()
     retry_unknown: bool = True
     retry_timeouts: bool = False
-    retention: timedelta | None = None
+    retention: Mapping[str, timedelta] | None = None  # by final state; what is not in it: as the settings say
+    keep_last: int | None = None  # runs per schedule that stay, whatever their age
     meta: Mapping[str, Any] = field(default_factory=dict)
     takes_context: bool = False
     isolation: str = "thread"
+    memory: int | None = None  # bytes, of its process and all that it starts
     atomic: bool = False
     permission: str | None = None
     every: float | None = None  # seconds between slots of its schedule
@@ -53,6 +67,14 @@ class JobType:
     @property
     def is_enabled(self) -> bool:
         return self.enabled() if callable(self.enabled) else self.enabled
+
+    @cached_property
+    def limits(self) -> Limits:
+        return Limits(**{name: getattr(self, name) for name in LIMITS})
+
+    @property
+    def runs_in_loop(self) -> bool:
+        return self.is_async and self.isolation == "thread"
 
     @property
     def description(self) -> str:

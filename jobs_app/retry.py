@@ -74,7 +74,10 @@ class Decision:
     outcome: Literal["error", "timeout", "snoozed", "cancelled"] = "error"
     delay: float | None = None  # seconds until it is due again; None: it is over
     free: bool = False
-    done_reason: Literal["", "exhausted", "permanent", "cancelled"] = ""
+    done_reason: Literal["", "exhausted", "permanent", "timeout", "cancelled"] = ""
+
+
+CANCELLED = Decision(state="cancelled", outcome="cancelled", done_reason="cancelled")
 
 
 def decide(
@@ -88,12 +91,16 @@ def decide(
     retry_unknown: bool = True,
     retry_timeouts: bool = False,
     timed_out: bool = False,
+    stop_asked: bool = False,
     random: Random = random_module.random,
 ) -> Decision:
     """Choose between another attempt and an end. `counted_attempts` includes this one, without the free ones.
 
     `timed_out` says that the job's own deadline ended the attempt, whatever error came out of it.
+    `stop_asked` says that somebody asked the job to stop: then no error brings it back.
     """
+    if stop_asked and not isinstance(error, Fail):
+        return CANCELLED
     if isinstance(error, (Snooze, Fail, Cancel)):
         return _obey(error)
     outcome: Literal["error", "timeout"] = "timeout" if timed_out else "error"
@@ -104,7 +111,7 @@ def decide(
     else:
         may_retry = classify(error, retry_on=retry_on, fail_on=fail_on, retry_unknown=retry_unknown)
     if not may_retry:
-        return Decision(state="failed", outcome=outcome, done_reason="permanent")
+        return Decision(state="failed", outcome=outcome, done_reason="timeout" if timed_out else "permanent")
     if counted_attempts >= max_attempts:
         return Decision(state="failed", outcome=outcome, done_reason="exhausted")
     asked = error.after if isinstance(error, Retry) else None
@@ -127,7 +134,7 @@ def _obey(directive: Snooze | Fail | Cancel) -> Decision:
     if isinstance(directive, Snooze):
         return Decision(state="queued", outcome="snoozed", delay=max(SHORTEST_SNOOZE, directive.after or 0), free=True)
     if isinstance(directive, Cancel):
-        return Decision(state="cancelled", outcome="cancelled", done_reason="cancelled")
+        return CANCELLED
     return Decision(state="failed", done_reason="permanent")
 
 

@@ -19,8 +19,11 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 UNSTORABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters and lone surrogates
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 RATE = re.compile(r"(\d+)\s*/\s*(\w.*)")
+MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([MG])B")
+LEAST_MEMORY = 64 * 1024**2  # about what a process with Django in it takes
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+ENDS = ("succeeded", "failed", "cancelled")
 LONGEST = timedelta(days=36500).total_seconds()  # later moments do not fit every database
 
 
@@ -84,8 +87,21 @@ def period(value: object) -> float:
     return found
 
 
-def span(value: object) -> timedelta:
-    return timedelta(seconds=seconds(value))
+def timeout(value: Any) -> Any:
+    return value if callable(value) else period(value)
+
+
+def periods(value: object) -> dict[str, float]:
+    if not isinstance(value, Mapping) or not value or not all(isinstance(each, str) and each for each in value):
+        raise ValueError('use a dict with a time per name, such as {"report": "10m", "export": "2h"}')
+    return {each: period(length) for each, length in value.items()}
+
+
+def retention(value: object) -> dict[str, timedelta]:
+    given = value if isinstance(value, Mapping) else dict.fromkeys(ENDS, value)
+    if not given or not set(given) <= set(ENDS):
+        raise ValueError('use a time such as "30d", or a dict with times for some of ' + ", ".join(ENDS))
+    return {state: timedelta(seconds=seconds(length)) for state, length in given.items()}
 
 
 def rate(value: object) -> tuple[int, float]:
@@ -96,6 +112,14 @@ def rate(value: object) -> tuple[int, float]:
         raise ValueError('use text such as "10/minute" or "5/30s", or a pair (10, 60) of number and seconds')
     count, length = pair
     return whole(count, low=1, high=1_000_000_000), period(length)
+
+
+def memory(value: object) -> int:
+    match = MEMORY.fullmatch(value.strip()) if isinstance(value, str) else None
+    size = int(float(match[1]) * 1024 ** {"M": 2, "G": 3}[match[2]]) if match else value
+    if isinstance(size, bool) or not isinstance(size, int) or size < LEAST_MEMORY:
+        raise ValueError('use bytes, or text such as "512MB" or "2GB", of 64 MB at least')
+    return size
 
 
 def moment(value: object) -> datetime:

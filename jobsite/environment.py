@@ -38,4 +38,4 @@ def jobs_from(env: environ.Env) -> dict[str, Any]:
 
 
 def _cast(kind: Any) -> type:
-    return kind if kind in (bool, int, float) else str
+    return next((cast for cast in (bool, int, float) if kind in (cast, cast | None)), str)

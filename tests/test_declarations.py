@@ -54,9 +54,10 @@ def test_what_is_given_is_kept() -> None:
         retry_unknown=False,
         retry_timeouts=True,
         retention="30d",
+        keep_last=7,
         meta={"team": "billing"},
         isolation="process",
-        atomic=True,
+        memory="512MB",
         permission="billing.run_reports",
         every=timedelta(minutes=15),
     )
@@ -68,10 +69,11 @@ def test_what_is_given_is_kept() -> None:
         5,
     )
     assert (found.max_attempts, found.backoff, found.timeout, found.lease) == (4, Backoff(base=60), 240, 90)
-    assert (found.concurrency, found.rate, found.retention) == (3, (10, 60), timedelta(days=30))
+    assert (found.concurrency, found.rate, found.keep_last) == (3, (10, 60), 7)
+    assert found.retention == dict.fromkeys(["succeeded", "failed", "cancelled"], timedelta(days=30))
     assert (found.retry_on, found.fail_on) == ((OSError,), (KeyError,))
     assert (found.retry_unknown, found.retry_timeouts) == (False, True)
-    assert (found.isolation, found.atomic, found.permission) == ("process", True, "billing.run_reports")
+    assert (found.isolation, found.memory, found.permission) == ("process", 512 * 1024**2, "billing.run_reports")
     assert (found.meta, found.every) == ({"team": "billing"}, 900)
 
 
@@ -93,6 +95,27 @@ def test_a_preset_fills_what_was_not_given(settings: Any) -> None:
     assert (found.backoff, found.timeout) == (TRANSIENT.backoff, TRANSIENT.timeout)
     assert (found.retry_unknown, found.retry_timeouts) == (False, False)
     assert declared(preset=LEASE).max_attempts == LEASE.max_attempts == 5
+
+
+@pytest.mark.spec("S3.10")
+def test_timeouts_are_read_in_every_form() -> None:
+    found = declared(variant="account", timeouts={"north": "10m", "south": timedelta(hours=2)}, max_timeout="20m")
+    assert (found.variant, found.timeouts, found.max_timeout) == ("account", {"north": 600, "south": 7200}, 1200)
+    assert (declared().timeouts, declared().max_timeout) == ({}, None)
+    assert (declared(preset="transient").timeout, declared(preset="transient").max_timeout) == (240, 1200)
+
+
+@pytest.mark.parametrize("options", [{"timeouts": {"north": 60}}, {"variant": "account"}])
+def test_timeouts_need_a_variant_and_a_variant_timeouts(options: dict[str, Any]) -> None:
+    with pytest.raises(DefinitionInvalid, match=r"Give both of them"):
+        declared(**options)
+
+
+def test_a_timeout_above_its_own_maximum_is_refused() -> None:
+    with pytest.raises(DefinitionInvalid, match=r"timeout= is 1800 s, and max_timeout= allows 1200 s"):
+        declared(preset="transient", timeout="30m")
+    assert declared(preset="transient", timeout="30m", max_timeout=None).timeout == 1800
+    assert callable(declared(preset="transient", timeout=lambda payload: 1800).timeout)
 
 
 def test_none_wins_over_a_preset() -> None:
@@ -136,7 +159,7 @@ def test_two_policies_or_two_keys_are_refused(options: dict[str, Any]) -> None:
         declared(**options)
 
 
-@pytest.mark.parametrize("option", ["subject", "key", "singleton"])
+@pytest.mark.parametrize("option", ["subject", "key", "singleton", "variant"])
 def test_a_field_that_the_payload_does_not_have_is_refused(option: str) -> None:
     with pytest.raises(DefinitionInvalid, match=r"='acount' is no payload field. Did you mean 'account'"):
         declared(**{option: "acount"})

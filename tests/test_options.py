@@ -29,7 +29,7 @@ def test_an_unknown_option_names_the_nearest_one() -> None:
 
 
 def test_an_unknown_option_like_no_other_lists_the_known_ones() -> None:
-    with pytest.raises(OptionInvalid, match=r"no option 'zzz'\. Known are: actor, delay, expires_at"):
+    with pytest.raises(OptionInvalid, match=r"no option 'zzz'\. Known are: actor, debounce, delay, expires_at"):
         read_enqueue({"zzz": 1}, "job 'report'")
 
 
@@ -42,6 +42,11 @@ def test_an_unknown_option_like_no_other_lists_the_known_ones() -> None:
         ("max_attempts", 0, "whole number from 1"),
         ("concurrency", 0, "whole number from 1"),
         ("timeout", 0, "above 0"),
+        ("timeouts", {"a": "soon"}, '"30s"'),
+        ("timeouts", {}, "a dict with a time per name"),
+        ("timeouts", {1: 60}, "a dict with a time per name"),
+        ("variant", "not a field", "name of a payload field"),
+        ("max_timeout", -1, "from 0"),
         ("lease", "soon", '"30s"'),
         ("every", 0, "above 0"),
         ("rate", "fast", "10/minute"),
@@ -49,6 +54,8 @@ def test_an_unknown_option_like_no_other_lists_the_known_ones() -> None:
         ("policy", "single", "use one of standard, singleton"),
         ("isolation", "container", "use one of thread, process"),
         ("retry_on", "ConnectionError", "an exception class"),
+        ("retention", {"done": "7d"}, "succeeded, failed, cancelled"),
+        ("keep_last", 0, "whole number from 1"),
         ("meta", [1], "use a dict"),
         ("permission", "operate", "app_label.codename"),
         ("subject", "not a field", "name of a payload field"),
@@ -63,7 +70,10 @@ def test_a_wrong_value_says_what_to_write(option: str, value: object, advice: st
         read_job(**{option: value})
 
 
-@pytest.mark.parametrize("option", ["timeout", "lease", "concurrency", "rate", "retention", "every", "key", "preset"])
+@pytest.mark.parametrize(
+    "option",
+    ["timeout", "max_timeout", "variant", "lease", "concurrency", "rate", "retention", "every", "key", "preset"],
+)
 def test_none_says_none_where_a_job_type_may_have_none(option: str) -> None:
     assert read_job(**{option: None}) == {option: None}
 

@@ -220,7 +220,7 @@ def test_the_payments_preset_retries_five_times_and_fails_on_the_sixth() -> None
 
 def test_a_passed_deadline_is_final_unless_timeouts_are_retried() -> None:
     final = after(RuntimeError(), 1, TRANSIENT, timed_out=True)
-    assert (final.state, final.outcome, final.done_reason) == ("failed", "timeout", "permanent")
+    assert (final.state, final.outcome, final.done_reason) == ("failed", "timeout", "timeout")
     again = after(RuntimeError(), 1, PLANE, timed_out=True)
     assert (again.state, again.outcome, again.delay) == ("queued", "timeout", 60)
 

@@ -126,6 +126,16 @@ def test_a_label_may_be_translated_later() -> None:
     assert values.label(label) is label
 
 
+def test_a_retention_is_one_time_or_one_for_each_end() -> None:
+    week, day = timedelta(days=7), timedelta(days=1)
+    assert values.retention("7d") == {"succeeded": week, "failed": week, "cancelled": week}
+    assert values.retention({"succeeded": 86400, "failed": week}) == {"succeeded": day, "failed": week}
+    assert values.retention({"failed": 0}) == {"failed": timedelta(0)}
+    for wrong in ({}, {"done": "7d"}, {"queued": "7d"}, {"failed": "soon"}, {"failed": None}, "soon", -1):
+        with pytest.raises(ValueError, match=r"use |from 0"):
+            values.retention(wrong)
+
+
 def test_a_backoff_is_a_backoff() -> None:
     assert values.backoff(Backoff(base=1)) == Backoff(base=1)
     with pytest.raises(ValueError, match=r"use a Backoff, such as Backoff\(base=60\)"):

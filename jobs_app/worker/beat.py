@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from uuid import UUID
 
-from jobs_app.lifecycle.heartbeat import extend
+from jobs_app.lifecycle.heartbeat import Asked, asked_to_stop, extend
 from jobs_app.lifecycle.presence import Presence, announce, beat, leave
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
@@ -17,17 +18,25 @@ logger = logging.getLogger("jobs_app.worker")
 
 TICK_SECONDS = 1.0  # progress is written at most this often
 BEATS_PER_LEASE = 3
+ASK_AFTER_SECONDS = 1.0  # what runs for so long may be asked to stop, and hears it at the next tick
 
 
 class Beat(Loop):
     def __init__(
-        self, hangar: Hangar, who: Presence, *, is_draining: Callable[[], bool], tick: Callable[[], None]
+        self,
+        hangar: Hangar,
+        who: Presence,
+        *,
+        is_draining: Callable[[], bool],
+        tick: Callable[[], None],
+        abort: Callable[[Flight], None],
     ) -> None:
         super().__init__("heartbeat")
         self._hangar = hangar
         self._who = who
         self._is_draining = is_draining
         self._tick = tick
+        self._abort = abort
         self._due = 0.0
         self._has_left = False
 
@@ -43,6 +52,8 @@ class Beat(Loop):
             began = time.monotonic()
             self._beat()
             self._due = began + self._who.beat_seconds  # only now: a beat that failed is due at once
+        else:
+            self._ask()
         save_words(self.connection, self._hangar.open())
         self.pause(min(TICK_SECONDS, max(0.01, self._due - time.monotonic())))
 
@@ -58,11 +69,24 @@ class Beat(Loop):
         if not beat(self.connection, self._who.id, busy=busy, draining=draining, rss_bytes=rss_bytes()):
             announce(self.connection, self._who)
 
-    def _learn(self, flights: dict[object, Flight]) -> None:
+    def _ask(self) -> None:
+        """A lease may be minutes; nobody who asks a job to stop waits so long."""
+        running = {flight.job.id: flight for flight in self._hangar.slow(ASK_AFTER_SECONDS)}
+        for run_id, asked in asked_to_stop(self.connection, [flight.held for flight in running.values()]).items():
+            self._tell(running[run_id], asked)
+
+    def _tell(self, flight: Flight, asked: Asked) -> None:
+        if asked.cancel or asked.abort:
+            flight.context.cancelled = True
+        if asked.abort and not flight.abort_sent:
+            flight.abort_sent = True
+            self._abort(flight)
+
+    def _learn(self, flights: dict[UUID, Flight]) -> None:
         ours = extend(self.connection, self._hangar.held())
         for run_id, flight in flights.items():
             if run_id in ours:
-                flight.context.cancelled = flight.context.cancelled or ours[run_id]  # type: ignore[index]
+                self._tell(flight, ours[run_id])
             elif not flight.ended and not flight.context.lease_lost:
                 flight.context.lease_lost = True
                 logger.warning("job=%s lost its lease while it runs here; its report may be refused", run_id)

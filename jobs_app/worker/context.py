@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 from uuid import UUID
 
 from jobs_app.conf import get_settings
+from jobs_app.errors import JobCancelled, JobTimeout
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.heartbeat import Progress
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean, clean_block
+from jobs_app.timeouts import passed_text
 
 MAX_CURSOR_BYTES = 10_000
 MAX_COUNT = 2**63 - 1  # what the column holds
@@ -36,7 +39,9 @@ class JobContext:
         "_result",
         "_saved",
         "cancelled",
+        "deadline",
         "lease_lost",
+        "timeout",
         "worker",
         "worker_id",
     )
@@ -53,6 +58,8 @@ class JobContext:
         self.worker = worker  # short, as in logs
         self.worker_id = worker_id
         self.cancelled = False  # someone asked this job to stop
+        self.timeout: float | None = None  # seconds
+        self.deadline: float | None = None  # by time.monotonic(), from the handler's start
         self.lease_lost = False  # another worker may own it by now; its report will be refused
 
     @property
@@ -108,6 +115,34 @@ class JobContext:
         """Where to go on: the last cursor reported, by this attempt or by one before it."""
         return self._progress.cursor if self._progress else self._job.cursor
 
+    @overload
+    def remaining(self) -> float | None: ...
+
+    @overload
+    def remaining(self, limit: float) -> float: ...
+
+    def remaining(self, limit: float | None = None) -> float | None:
+        """Seconds until the deadline and at most `limit`: what a call inside the job may take. 0 when it has passed."""
+        if self.deadline is None:
+            return limit
+        left = max(0.0, self.deadline - time.monotonic())
+        return left if limit is None else max(0.0, min(left, limit))
+
+    def check_timeout(self) -> None:
+        """Raise `JobTimeout` once the deadline has passed. Call it where the work may be left so."""
+        if self.deadline is not None and self.timeout is not None and time.monotonic() >= self.deadline:
+            raise JobTimeout(passed_text(self.timeout + time.monotonic() - self.deadline, self.timeout))
+
+    def raise_if_cancelled(self) -> None:
+        """Raise `JobCancelled` once somebody has asked this job to stop. Call it where the work may be left so."""
+        if self.cancelled:
+            raise JobCancelled("asked to stop")
+
+    def begin(self, started: float, timeout: float | None) -> None:
+        """The handler's clock starts, says the worker."""
+        self.timeout = timeout
+        self.deadline = None if timeout is None else started + timeout
+
     def progress(
         self,
         count: int | None = None,
@@ -160,6 +195,10 @@ class JobContext:
             return ""
         with self._guard():
             return clean_block("\n".join(self._log), get_settings().max_log_bytes)
+
+    def hear(self, words: Progress) -> None:
+        """The newest word of a handler that runs in a process of its own."""
+        self._progress = words
 
     def unsaved(self) -> Progress | None:
         """The newest word, if it is not written yet."""

@@ -1,4 +1,4 @@
-"""Who runs what was claimed: a thread or the event loop, and nothing waits long behind something slow."""
+"""Who runs what was claimed: a thread, the event loop or a process, and nothing waits long behind something slow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import logging
 from collections.abc import Sequence
 
 from jobs_app.worker.executors import Chunk, Done, EventLoop, Threads
-from jobs_app.worker.flight import Flight
+from jobs_app.worker.flight import Cut, Flight
+from jobs_app.worker.isolation.seats import Seats
 from jobs_app.worker.pace import Pace
 
 logger = logging.getLogger("jobs_app.worker")
@@ -18,6 +19,11 @@ class Crew:
         self._pace = pace
         self._threads = Threads(size, done)
         self._event_loop = EventLoop(size, done)
+        self._seats = Seats(size, done)
+
+    def warm(self) -> None:
+        """Have a process ready for the first job that wants one."""
+        self._seats.warm()
 
     def is_loop_blocked(self) -> bool:
         return self._event_loop.is_blocked
@@ -26,7 +32,9 @@ class Crew:
         """Each into its own slot; short ones in chunks, as many as the threads that share them."""
         short: dict[str, list[Flight]] = {}
         for flight in flights:
-            if flight.job_type.is_async:
+            if flight.job_type.isolation == "process":
+                self._seats.submit(Chunk([flight]))
+            elif flight.job_type.is_async:
                 self._event_loop.submit(flight)
             elif self._pace.is_short(flight.job.job_type):
                 short.setdefault(flight.job.job_type, []).append(flight)
@@ -49,12 +57,25 @@ class Crew:
         blocked = self._event_loop.take_back(idle_seconds)
         if blocked:
             logger.warning("an async job blocks the event loop; %s that wait for it go back", len(blocked))
-        return waiting[free:] + blocked
+        self._seats.tend()
+        return waiting[free:] + blocked + self._seats.take_back(idle_seconds)
+
+    def abort(self, flight: Flight, *, outcome: Cut) -> None:
+        """By force, where there is one: a thread goes on until its handler asks whether it should stop."""
+        if flight.job_type.isolation == "process":
+            self._seats.cut(flight, outcome)
+        elif flight.job_type.is_async:
+            self._event_loop.abort(flight, outcome)
+
+    def abandon(self, flight: Flight) -> None:
+        """The worker gives this job up and says so itself. When this returns, a process that ran it is gone."""
+        self._seats.abandon(flight)
 
     def take_back(self) -> list[Flight]:
         """Everything that has not started."""
-        return self._threads.take_back(0.0) + self._event_loop.take_back(0.0)
+        return self._threads.take_back(0.0) + self._event_loop.take_back(0.0) + self._seats.take_back(0.0)
 
     def stop(self) -> None:
         self._threads.stop()
         self._event_loop.stop()
+        self._seats.stop()

@@ -9,18 +9,22 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from queue import SimpleQueue
+from typing import Any
 
 from asgiref.sync import SyncToAsync
 from django.db import close_old_connections, connections, reset_queries
 
-from jobs_app.worker.flight import Flight, Report
+from jobs_app.conf import get_settings
+from jobs_app.worker.flight import Cut, Flight, Report
 from jobs_app.worker.runner import run, run_async
 from jobs_app.worker.tidying import tidy
 
 logger = logging.getLogger("jobs_app.worker")
 
 TIDY_SECONDS = 1.0  # the thread that async handlers share for their queries is looked after this often
+SHORTEST_GRACE_SECONDS = 0.1  # between two cancels of a handler that goes on
 BLOCKED_SECONDS = 0.5  # an event loop that does not answer for so long gets no more work
 
 Done = Callable[[Flight, Report | None], None]
@@ -101,6 +105,16 @@ class Threads:
         return _first(chunk.flights)
 
 
+@dataclass(slots=True)
+class Running:
+    task: asyncio.Task[Any] | None
+    alarm: asyncio.TimerHandle | None = None  # when it is cut
+
+    def disarm(self) -> None:
+        if self.alarm is not None:
+            self.alarm.cancel()
+
+
 class EventLoop:
     """At most `size` async handlers at once, in one loop in a thread of its own."""
 
@@ -109,6 +123,7 @@ class EventLoop:
         self._done = done
         self._waiting: deque[Flight] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[Flight, Running] = {}
         self._begun = 0  # of them
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asked: float | None = None  # when the loop was first asked to start something, and has not since
@@ -139,6 +154,11 @@ class EventLoop:
                     continue
                 taken.append(flight)
         return taken
+
+    def abort(self, flight: Flight, outcome: Cut = "cancelled") -> None:
+        """Cancel the handler's task. One that has not begun is told when it would."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._cut, flight, outcome)
 
     def stop(self) -> None:
         if self._loop is not None:
@@ -171,7 +191,24 @@ class EventLoop:
     async def _run(self, flight: Flight) -> None:
         if time.monotonic() - self._tidied > TIDY_SECONDS:
             self._tidy()
-        self._done(flight, await run_async(flight))
+        self._running[flight] = Running(asyncio.current_task())
+        if flight.timeout is not None:
+            self._set_alarm(flight, flight.timeout, "timeout")
+        report = await run_async(flight)
+        self._running.pop(flight).disarm()
+        self._done(flight, report)
+
+    def _cut(self, flight: Flight, how: Cut) -> None:
+        """Again after each grace: a handler may take its time to clean up, but not go on as if nothing was."""
+        if (running := self._running.get(flight)) is not None and running.task is not None:
+            flight.cut = flight.cut or how
+            running.task.cancel(f"the job was cut: {flight.cut}")
+            self._set_alarm(flight, max(get_settings().timeout_grace_seconds, SHORTEST_GRACE_SECONDS), how)
+
+    def _set_alarm(self, flight: Flight, seconds: float, how: Cut) -> None:
+        running = self._running[flight]
+        running.disarm()
+        running.alarm = asyncio.get_running_loop().call_later(seconds, self._cut, flight, how)
 
     def _tidy(self) -> None:
         """In the one thread where asgiref runs the queries of async code; in front of those of the next handler."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from jobs_app.lifecycle.finish import finish, settled
+from jobs_app.lifecycle.quarantine import quarantine
 from jobs_app.runtime.loops import Loop
 from jobs_app.signals import job_finished
 from jobs_app.worker.flight import Hangar, Report
@@ -93,7 +94,9 @@ class Finisher(Loop):
             report.ended.started_ago = None if report.started is None else now - report.started
             report.ended.finished_ago = now - report.finished
         save_words(self.connection, [report.flight for report in reports])
-        return finish(self.connection, [report.ended for report in reports])
+        ended = [report.ended for report in reports]
+        quarantine(self.connection, ended)
+        return finish(self.connection, ended)
 
     def _settle(self, report: Report, *, accepted: bool) -> None:
         flight, ended = report.flight, report.ended

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 import time
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
 
+from jobs_app.conf import get_settings
+from jobs_app.errors import Fail
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.heartbeat import Held
 from jobs_app.lifecycle.moves import Ended
-from jobs_app.registry import JobType
+from jobs_app.registry import JobType, registry
+from jobs_app.text import clean
+from jobs_app.timeouts import timeout_for
 from jobs_app.worker.context import JobContext
+
+Cut: TypeAlias = Literal["cancelled", "timeout"]
 
 UNSTORED_SECONDS = 300.0  # how long a lease is kept for a report that cannot be stored
 
@@ -29,10 +36,28 @@ class Flight:
     claimed: float  # monotonic
     started: float | None = None  # monotonic
     ended_at: float | None = None  # monotonic
+    timeout: float | None = None  # seconds
+    unfit: Exception | None = None  # why it cannot run
+    cut: Cut | None = None  # stopped by force: whatever it returns or raises, this is how it ends
+    abort_sent: bool = False
+    is_overdue_told: bool = False
+
+    @property
+    def deadline(self) -> float | None:
+        """Monotonic; None until it starts, and without a timeout."""
+        return None if self.timeout is None or self.started is None else self.started + self.timeout
+
+    def is_past_deadline(self, grace: float = 0.0) -> bool:
+        deadline = self.deadline
+        return deadline is not None and time.monotonic() >= deadline + grace
 
     @property
     def ended(self) -> bool:
         return self.ended_at is not None
+
+    @property
+    def held(self) -> Held:
+        return Held(self.job.id, self.job.token, self.lease)
 
     def end(self) -> bool:
         """True for the first to say so: a handler that returns just as the grace ends is reported once, not twice."""
@@ -41,6 +66,18 @@ class Flight:
             if is_first:
                 self.ended_at = time.monotonic()
         return is_first
+
+
+def board(job: ClaimedJob, *, worker: str, worker_id: str, lease: float) -> Flight:
+    """A claimed job on its way to its handler, with all that its type says about it."""
+    job_type = registry.get(job.job_type)
+    context = JobContext(job, worker=worker, worker_id=worker_id)
+    flight = Flight(job, job_type, context, job_type.lease or lease, time.monotonic())
+    try:
+        flight.timeout = timeout_for(job_type, lambda: json.loads(job.payload), job.timeout_seconds, get_settings())
+    except Exception as error:  # of the host's own callable: this job cannot run, the others can
+        flight.unfit = Fail(f"the timeout of {job.job_type} cannot be told: {type(error).__name__}: {clean(error)}")
+    return flight
 
 
 class Report(NamedTuple):
@@ -79,17 +116,13 @@ class Hangar:
     def running(self) -> list[Flight]:
         return [flight for flight in self.open() if flight.started is not None]
 
-    def slow(self, seconds: float) -> int:
-        """How many run for longer than this."""
+    def slow(self, seconds: float) -> list[Flight]:
+        """Those that run for longer than this."""
         before = time.monotonic() - seconds
-        return sum(1 for flight in self.all() if not flight.ended and (flight.started or math.inf) < before)
+        return [flight for flight in self.all() if not flight.ended and (flight.started or math.inf) < before]
 
     def held(self) -> list[Held]:
         """What the heartbeat extends: also what ended and is not stored yet, or a slow moment of the database would
         run it again. Not for ever: a report that can never be stored must not hold its job."""
         before = time.monotonic() - UNSTORED_SECONDS
-        return [
-            Held(flight.job.id, flight.job.token, flight.lease)
-            for flight in self.all()
-            if flight.ended_at is None or flight.ended_at > before
-        ]
+        return [flight.held for flight in self.all() if flight.ended_at is None or flight.ended_at > before]

@@ -15,18 +15,19 @@ from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.presence import Presence
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
+from jobs_app.runtime.janitor import Janitor
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.worker import propagation, tidying
 from jobs_app.worker.beat import BEATS_PER_LEASE, Beat
 from jobs_app.worker.claimer import MOST_UNSTORED, Claimer, Room
-from jobs_app.worker.context import JobContext
 from jobs_app.worker.crew import Crew
 from jobs_app.worker.finisher import Finisher
-from jobs_app.worker.flight import Flight, Hangar, Report
+from jobs_app.worker.flight import Flight, Hangar, Report, board
 from jobs_app.worker.listener import Listener
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.runner import interrupted
 from jobs_app.worker.serving import ServedTypes, Serving
+from jobs_app.worker.verdicts import tell_if_overdue
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -84,6 +85,7 @@ class Worker:
             pace=self.pace,
             types=self.types,
             room=self._room,
+            in_hand=lambda: [flight.job for flight in self.hangar.open()],
             launch=self._launch,
         )
         shortest_lease = min([options.lease, *(job_type.lease for job_type in registry if job_type.lease)])
@@ -92,14 +94,18 @@ class Worker:
             self._presence(beat_seconds=shortest_lease / BEATS_PER_LEASE),
             is_draining=self.stop_requested.is_set,
             tick=self._watch,
+            abort=self._abort,
         )
         self.listener = Listener(self.claimer.told) if options.listen else None
+        self.janitor = Janitor()
 
     def start(self) -> None:
         logs.name_worker(self.identity.short)
         propagation.install()
         tidying.install()
-        for loop in (self.beat, self.finisher, self.claimer, self.listener):
+        if self._serves_processes():
+            self._crew.warm()
+        for loop in (self.beat, self.finisher, self.claimer, self.listener, self.janitor):
             if loop is not None:
                 loop.start()
 
@@ -107,6 +113,7 @@ class Worker:
         """Stop claiming, let handlers finish while the grace lasts, then release, fail or leave what still runs."""
         give_up = time.monotonic() + self.options.grace
         self.stop_requested.set()
+        self.janitor.stop()
         self.claimer.stop()
         self.claimer.join(STOP_CLAIMING_SECONDS)
         self._give_back(self._crew.take_back())
@@ -137,9 +144,13 @@ class Worker:
             return Room(now=0, ahead=0)
         now = max(0, min(self.options.concurrency - in_hand, left))
         # A claim of a few rows costs as much as one of hundreds, so the buffer is filled by halves.
-        if in_hand + now > self._enough or self.hangar.slow(SLOW_SECONDS) >= self.options.concurrency:
+        if in_hand + now > self._enough or len(self.hangar.slow(SLOW_SECONDS)) >= self.options.concurrency:
             return Room(now=now, ahead=0)
         return Room(now=now, ahead=min(self.options.concurrency + ahead - in_hand - now, left - now))
+
+    def _serves_processes(self) -> bool:
+        serves = Serving(self.options.queues, self.options.excluded)
+        return any(job_type.isolation == "process" and serves(job_type.queue) for job_type in registry)
 
     def _in_hand(self) -> int:
         """Waiting for a thread, or running."""
@@ -159,9 +170,7 @@ class Worker:
             self._crew.launch(flights)
 
     def _board(self, job: ClaimedJob) -> Flight:
-        job_type = registry.get(job.job_type)
-        context = JobContext(job, worker=self.identity.short, worker_id=self.identity.id)
-        return Flight(job, job_type, context, job_type.lease or self.options.lease, time.monotonic())
+        return board(job, worker=self.identity.short, worker_id=self.identity.id, lease=self.options.lease)
 
     def _done(self, flight: Flight, report: Report | None) -> None:
         if report is None:
@@ -174,6 +183,8 @@ class Worker:
     def _stored(self, report: Report) -> None:
         if report.started is not None:
             self.pace.note(report.flight.job.job_type, report.finished - report.started)
+        if report.flight.job.gate:
+            self.claimer.freed(report.flight.job.queue)
         self._stored_at = time.monotonic()
         if not self._idle.is_set():
             self._idle.set()
@@ -189,6 +200,11 @@ class Worker:
         """Once a second."""
         running = len(self.hangar.running())
         self._give_back(self._crew.hurry(WAIT_FOR_THREAD_SECONDS, running=running))
+        for flight in self.hangar.running():
+            tell_if_overdue(flight)
+
+    def _abort(self, flight: Flight) -> None:
+        self._crew.abort(flight, outcome="cancelled")
 
     def _give_back(self, flights: Iterable[Flight]) -> None:
         """Not started here: due again at once, for any worker, unspent."""
@@ -196,7 +212,7 @@ class Worker:
             self._report_interrupted(flight, state="queued", error="")
 
     def _interrupt(self, flights: Sequence[Flight], *, forced: bool) -> None:
-        self.left_running = bool(flights)
+        self.left_running = any(flight.job_type.isolation == "thread" for flight in flights)
         for flight in flights:
             fate = "release" if forced else self._fate(flight)
             logger.warning("job=%s still runs as the worker stops; what becomes of it: %s", flight.job.id, fate)
@@ -210,6 +226,7 @@ class Worker:
 
     def _report_interrupted(self, flight: Flight, *, state: str, error: str) -> None:
         if flight.end():
+            self._crew.abandon(flight)  # before anybody else may run it
             ended = interrupted(flight, state=state, error=error)
             self.finisher.put(Report(flight, ended, flight.started, time.monotonic()))
 
@@ -221,6 +238,7 @@ class Worker:
         if self.listener is not None:
             self.listener.stop()
         self.finisher.join(LOOK_SECONDS)
+        self.janitor.join(STOP_CLAIMING_SECONDS)
         self.beat.stop()
         self.beat.join(STOP_CLAIMING_SECONDS)
 

@@ -24,6 +24,7 @@ from jobs_app.signals import job_started
 from jobs_app.text import clean, clean_block
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.results import result_text
+from jobs_app.worker.verdicts import accept, admit, is_timeout, meant
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -42,12 +43,23 @@ def run(flight: Flight) -> Report | None:
 async def run_async(flight: Flight) -> Report | None:
     """The same for an async handler, inside a task of its own."""
     active.set(flight.context)
-    started = _start(flight)
+    started = start(flight)
+    return report(flight, await attempt_async(flight), started)
+
+
+def attempt(flight: Flight) -> Ended:
+    """Call a sync handler, here and now."""
     try:
-        ended = succeeded(flight, await flight.job_type.function(*_context(flight), **_arguments(flight)))
+        return succeeded(flight, _call(flight))
     except BaseException as error:  # whatever a handler raises ends its attempt, never the worker
-        ended = failed(flight, error)
-    return _report(flight, ended, started)
+        return failed(flight, error)
+
+
+async def attempt_async(flight: Flight) -> Ended:
+    try:
+        return succeeded(flight, await _await(flight))
+    except BaseException as error:
+        return failed(flight, error)
 
 
 def succeeded(flight: Flight, returned: Any) -> Ended:
@@ -78,12 +90,14 @@ def failed(flight: Flight, error: BaseException) -> Ended:
         error=clean(error) or clean(behind or "") or ("" if decision.free else type(behind or error).__name__),
         traceback="" if behind is None else _traceback(error),
         log=flight.context.log_text(),
+        policy=flight.job.policy,
     )
 
 
 def _decided(flight: Flight, error: BaseException) -> tuple[Decision, BaseException]:
     job, job_type = flight.job, flight.job_type
     try:
+        error = meant(flight, error)
         decision = decide(
             error,
             counted_attempts=job.counted_attempts,
@@ -93,6 +107,8 @@ def _decided(flight: Flight, error: BaseException) -> tuple[Decision, BaseExcept
             fail_on=job_type.fail_on,
             retry_unknown=job_type.retry_unknown,
             retry_timeouts=job_type.retry_timeouts,
+            timed_out=is_timeout(flight, error),
+            stop_asked=flight.context.cancelled,
         )
     except Exception as problem:  # an error of the host's own may be made in any way; its job ends all the same
         return Decision(state="failed", done_reason="permanent"), problem
@@ -100,16 +116,19 @@ def _decided(flight: Flight, error: BaseException) -> tuple[Decision, BaseExcept
 
 
 def interrupted(flight: Flight, *, state: str, error: str) -> Ended:
-    """The worker stopped first: released (not spent), or failed, as its setting says."""
+    """The worker stopped first: released (not spent) or failed, as its setting says, or cancelled if that was asked."""
+    asked = flight.context.cancelled
+    state = "cancelled" if asked else state
     return Ended(
         id=flight.job.id,
         token=flight.job.token,
         state=state,
-        outcome="interrupted",
-        done_reason="interrupted" if state == "failed" else "",
+        outcome="cancelled" if asked else "interrupted",
+        done_reason={"cancelled": "cancelled", "failed": "interrupted"}.get(state, ""),
         free=state == "queued",
         error=error,
         log=flight.context.log_text(),
+        policy=flight.job.policy,
     )
 
 
@@ -119,17 +138,13 @@ def _run_here(flight: Flight) -> Report | None:
 
 
 def _run_plain(flight: Flight) -> Report | None:
-    started = _start(flight)
-    try:
-        ended = succeeded(flight, _call(flight))
-    except BaseException as error:
-        ended = failed(flight, error)
-    return _report(flight, ended, started)
+    started = start(flight)
+    return report(flight, attempt(flight), started)
 
 
 def _run_atomic(flight: Flight) -> Report | None:
     """The handler's writes and the end of its job commit together, or not at all."""
-    started = _start(flight)
+    started = start(flight)
     connection = jobs_connection()
     is_ours = False
     committed: list[bool] = []
@@ -146,7 +161,7 @@ def _run_atomic(flight: Flight) -> Report | None:
         return None
     except BaseException as error:
         if not committed:
-            return _report(flight, failed(flight, error), started, is_ours=is_ours)
+            return report(flight, failed(flight, error), started, is_ours=is_ours)
         logger.exception("job=%s succeeded; a hook after its commit failed", flight.job.id)
     return Report(flight, ended, started, time.monotonic(), stored=True)
 
@@ -158,8 +173,10 @@ def _finish_within(connection: BaseDatabaseWrapper, flight: Flight, ended: Ended
     finish_within(connection, ended)
 
 
-def _start(flight: Flight) -> float:
+def start(flight: Flight) -> float:
+    """The attempt begins: its clock runs, and whoever wants to know is told."""
     flight.started = time.monotonic()
+    flight.context.begin(flight.started, flight.timeout)
     if job_started.receivers:
         job_started.send_robust(flight.job_type, job=flight.job)
     if logger.isEnabledFor(logging.DEBUG):
@@ -168,18 +185,28 @@ def _start(flight: Flight) -> float:
     return flight.started
 
 
-def _report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = False) -> Report | None:
+def report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = False) -> Report | None:
+    """None: this worker gave the job up meanwhile, and said so."""
     if is_ours or flight.end():
         return Report(flight, ended, started, time.monotonic())
     logger.warning("job=%s ended after this worker gave it up; its %s is not recorded", flight.job.id, ended.outcome)
     return None
 
 
+async def _await(flight: Flight) -> Any:
+    admit(flight)
+    returned = await flight.job_type.function(*_context(flight), **_arguments(flight))
+    accept(flight)
+    return returned
+
+
 def _call(flight: Flight) -> Any:
+    admit(flight)
     returned = flight.job_type.function(*_context(flight), **_arguments(flight))
     if isinstance(returned, NOT_RUN_YET):
         found = type(returned).__name__
         raise Fail(f"{flight.job.job_type} gave back a {found} and did nothing; does a decorator hide an async def?")
+    accept(flight)
     return returned
 
 

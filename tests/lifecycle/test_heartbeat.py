@@ -9,11 +9,13 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 
-from jobs_app.lifecycle.heartbeat import Held, Progress, extend, save_progress
+from jobs_app.lifecycle.heartbeat import Asked, Held, Progress, asked_to_stop, extend, save_progress
 from jobs_app.lifecycle.recover import recover
 from jobs_app.models import Job, JobRun
 from tests.lifecycle.rows import T, at, done, one_running, stored, tables, take
 from tests.lifecycle.sessions import sessions
+
+NOTHING = Asked(cancel=False, abort=False)
 
 
 def lease_of(job: Any) -> float:
@@ -34,8 +36,8 @@ def test_a_beat_extends_each_lease_by_its_own_length() -> None:
         first, second = take(2, lease=180)
     with at(100):
         assert extend(connection, [Held(first.id, first.token, 120), Held(second.id, second.token, 600.5)]) == {
-            first.id: False,
-            second.id: False,
+            first.id: NOTHING,
+            second.id: NOTHING,
         }
     assert (lease_of(first), lease_of(second)) == (220, 700.5)
 
@@ -59,7 +61,7 @@ def test_only_what_is_ours_and_runs_is_extended_and_told() -> None:
         assert done(gone)
         before = tables()
         held = [Held(job.id, job.token, 60) for job in (ours, waiting, gone)]
-        assert extend(connection, [*held, Held(foreign.id, uuid4(), 60)]) == {ours.id: False}
+        assert extend(connection, [*held, Held(foreign.id, uuid4(), 60)]) == {ours.id: NOTHING}
     changed = [row["id"] for row, old in zip(tables()["jobs"], before["jobs"], strict=True) if row != old]
     assert changed == [ours.id]
 
@@ -81,13 +83,31 @@ def test_a_beat_brings_the_news_of_a_request_to_stop() -> None:
     first, second = take(2)
     Job.objects.filter(pk=second.id).update(cancel_requested=True)
     held = [Held(job.id, job.token, 60) for job in (first, second)]
-    assert extend(connection, held) == {first.id: False, second.id: True}
+    assert extend(connection, held) == {first.id: NOTHING, second.id: Asked(cancel=True, abort=False)}
+
+
+@pytest.mark.django_db
+def test_between_beats_only_what_was_asked_to_stop_is_told_and_nothing_is_written() -> None:
+    with at(0):
+        stored(5)
+        alone, asked, aborted, foreign, waiting = take(5)
+        assert done(waiting, "queued")
+    Job.objects.filter(pk__in=[asked.id, foreign.id, waiting.id]).update(cancel_requested=True)
+    Job.objects.filter(pk=aborted.id).update(cancel_requested=True, abort_requested=True)
+    before = tables()
+    held = [Held(job.id, job.token, 60) for job in (alone, asked, aborted, waiting)]
+    assert asked_to_stop(connection, [*held, Held(foreign.id, uuid4(), 60)]) == {
+        asked.id: Asked(cancel=True, abort=False),
+        aborted.id: Asked(cancel=True, abort=True),
+    }
+    assert tables() == before
 
 
 @pytest.mark.django_db
 def test_nothing_held_is_nothing_done(django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         assert extend(connection, []) == {}
+        assert asked_to_stop(connection, []) == {}
         save_progress(connection, [])
 
 
@@ -102,10 +122,10 @@ def test_a_row_that_somebody_is_writing_does_not_hold_up_the_other_leases() -> N
         handler.begin()
         assert handler.do(done, ending)
         held = [Held(job.id, job.token, 30) for job in (ending, running)]
-        assert extend(connection, held) == {ending.id: False, running.id: False}
+        assert extend(connection, held) == {ending.id: NOTHING, running.id: NOTHING}
         assert lease_of(running) == 50
         handler.rollback()
-        assert extend(connection, held) == {ending.id: False, running.id: False}
+        assert extend(connection, held) == {ending.id: NOTHING, running.id: NOTHING}
     assert lease_of(ending) == 50
 
 

@@ -10,7 +10,8 @@ from uuid import uuid4
 from jobs_app.definitions import JobDefinition
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.worker.context import JobContext
-from jobs_app.worker.flight import Flight
+from jobs_app.worker.flight import Flight, Report
+from tests.waiting import until
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -39,6 +40,9 @@ def claimed(**changes: Any) -> ClaimedJob:
         "progress_count": 0,
         "result_count": 0,
         "target_count": None,
+        "timeout_seconds": None,
+        "policy": "standard",
+        "gate": 0,
     }
     return ClaimedJob(**(given | changes))
 
@@ -51,3 +55,14 @@ def flight_of(definition: JobDefinition[..., Any], **changes: Any) -> Flight:
     job = claimed(job_type=definition.name, **changes)
     context = JobContext(job, worker="host1234", worker_id="host-1234-uuid")
     return Flight(job, definition.job_type, context, 30, time.monotonic())
+
+
+class Ended(list[tuple[Flight, Report | None]]):
+    """What an executor says when a flight is over."""
+
+    def __call__(self, flight: Flight, report: Report | None) -> None:
+        self.append((flight, report))
+
+    def wait(self, count: int) -> list[str | None]:
+        until(lambda: len(self) >= count, every=0.01)
+        return [report and report.ended.state for _, report in self]

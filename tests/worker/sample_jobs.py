@@ -72,6 +72,46 @@ def hold(until: str) -> str:
     return f"by {os.getpid()}"
 
 
+@job
+def stop_when_told() -> None:
+    note("began")
+    while not current_job().cancelled:
+        time.sleep(0.01)
+    note("told")
+    current_job().raise_if_cancelled()
+
+
+@job
+async def wait_forever() -> None:
+    note("began")
+    try:
+        await asyncio.sleep(3600)
+    finally:
+        note("cleaned up")
+
+
+@job(timeout=1)
+async def ignore_deadline() -> str:
+    """Swallows the first cancel, and goes on."""
+    note("began")
+    try:
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        note("ignored")
+    try:
+        await asyncio.sleep(3600)
+    finally:
+        note("cleaned up")
+
+
+@job(timeout=1)
+def hold_past_deadline(until: str) -> str:
+    """Never looks at its clock."""
+    note("began")
+    wait_for(until)
+    return "late"
+
+
 @job(max_attempts=3, backoff=AT_ONCE)
 def kill_worker() -> None:
     note("began")

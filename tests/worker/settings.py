@@ -6,4 +6,8 @@ import os
 
 from tests.settings import *  # noqa: F403
 
-JOBS = {"AUTODISCOVER": "sample_jobs", "RECOVER_SECONDS": float(os.environ.get("RECOVER_SECONDS", "0.5"))}
+JOBS = {
+    "AUTODISCOVER": "sample_jobs",
+    "RECOVER_SECONDS": float(os.environ.get("RECOVER_SECONDS", "0.5")),
+    "TIMEOUT_GRACE_SECONDS": float(os.environ.get("TIMEOUT_GRACE_SECONDS", "5")),
+}

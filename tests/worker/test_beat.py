@@ -124,6 +124,41 @@ def test_a_handler_learns_that_it_was_asked_to_stop() -> None:
     assert run.result == "asked"
 
 
+@pytest.mark.parametrize("abort", [False, True])
+def test_a_wish_to_stop_is_told_between_the_beats_of_a_long_lease(abort: bool) -> None:
+    @job
+    def patient() -> None:
+        until(lambda: current_job().cancelled, every=0.01)
+        current_job().raise_if_cancelled()
+
+    run = patient.enqueue()
+    with working(lease=300):
+        until(lambda: state(run) == "running", every=0.01)
+        Job.objects.filter(pk=run.id).update(cancel_requested=not abort, abort_requested=abort)
+        asked = time.monotonic()
+        assert finished(run) == ["cancelled"]
+        assert time.monotonic() - asked < 10
+    assert (outcomes(run), run.error) == (["cancelled"], "asked to stop")
+
+
+def test_short_jobs_cost_no_question_between_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions: list[int] = []
+    ask = beat_module.asked_to_stop
+
+    def counted(connection: Any, held: Any) -> Any:
+        if held:
+            questions.append(len(held))
+        return ask(connection, held)
+
+    @job
+    def short() -> None: ...
+
+    monkeypatch.setattr(beat_module, "asked_to_stop", counted)
+    with working(lease=300):
+        finished(*short.enqueue_many([{}] * 100))
+    assert questions == []
+
+
 def test_a_worker_tells_who_it_is_and_comes_back_if_its_row_is_gone() -> None:
     gate = threading.Event()
 

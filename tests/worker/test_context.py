@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from jobs_app.errors import PayloadInvalid
+from jobs_app.errors import JobCancelled, JobTimeout, PayloadInvalid
 from tests.worker.flights import NOON, context_of
 
 
@@ -170,3 +171,40 @@ def test_threads_of_a_job_may_report_at_the_same_time() -> None:
         thread.join()
     assert context.log_text().count("line") == 2000
     assert context.meta == dict.fromkeys("abcd", 499)
+
+
+def started_ago(seconds: float, timeout: float | None) -> Any:
+    context = context_of()
+    context.begin(time.monotonic() - seconds, timeout)
+    return context
+
+
+@pytest.mark.spec("S3.8", "A3.3")
+def test_a_call_inside_a_job_may_take_what_is_left_and_never_more_than_its_limit() -> None:
+    assert started_ago(0, 300).remaining(limit=180) == 180
+    assert started_ago(190, 240).remaining(limit=180) == pytest.approx(50, abs=1)
+    assert started_ago(190, 240).remaining() == pytest.approx(50, abs=1)
+    assert started_ago(241, 240).remaining(limit=180) == 0
+    assert started_ago(0, 240).remaining(limit=-1) == 0
+
+
+def test_without_a_timeout_the_limit_alone_counts() -> None:
+    context = started_ago(1000, None)
+    assert (context.remaining(), context.remaining(limit=180)) == (None, 180)
+    assert (context.timeout, context.deadline) == (None, None)
+    context.check_timeout()
+
+
+@pytest.mark.spec("S3.7", "A3.3")
+def test_a_check_raises_once_the_deadline_has_passed() -> None:
+    started_ago(239, 240).check_timeout()
+    with pytest.raises(JobTimeout, match=r"^timed out after 250\S* s \(limit 240 s\)$"):
+        started_ago(250, 240).check_timeout()
+
+
+def test_a_handler_that_was_asked_to_stop_may_raise_it() -> None:
+    context = context_of()
+    context.raise_if_cancelled()
+    context.cancelled = True
+    with pytest.raises(JobCancelled, match="asked to stop"):
+        context.raise_if_cancelled()

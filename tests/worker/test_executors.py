@@ -12,19 +12,9 @@ import pytest
 from jobs_app import job
 from jobs_app.worker.crew import Crew
 from jobs_app.worker.executors import Chunk, EventLoop, Threads
-from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.pace import Pace
 from tests.waiting import until
-from tests.worker.flights import flight_of
-
-
-class Ended(list[tuple[Flight, Report | None]]):
-    def __call__(self, flight: Flight, report: Report | None) -> None:
-        self.append((flight, report))
-
-    def wait(self, count: int) -> list[str | None]:
-        until(lambda: len(self) >= count, every=0.01)
-        return [report and report.ended.state for _, report in self]
+from tests.worker.flights import Ended, flight_of
 
 
 @pytest.fixture

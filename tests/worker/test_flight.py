@@ -77,4 +77,4 @@ def test_slow_are_those_that_run_for_long(sample: Any) -> None:
     ended.end()
     for flight in (waiting, quick, slow, ended):
         hangar.add(flight)
-    assert hangar.slow(0.5) == 1
+    assert hangar.slow(0.5) == [slow]

@@ -149,7 +149,7 @@ def test_nothing_is_claimed_ahead_while_every_thread_is_busy_with_long_jobs(gate
         finished(*short.enqueue_many([{}] * 30))
         assert worker.pace.is_short("short")
         busy = long.enqueue_many([{}] * 2)
-        until(lambda: worker.hangar.slow(0.1) == 2, every=0.01)
+        until(lambda: len(worker.hangar.slow(0.1)) == 2, every=0.01)
         waiting = short.enqueue_many([{}] * 20)
         looks = worker.claimer.wake
         looks.set()

@@ -1,0 +1,60 @@
+"""How long one job may run: as asked for at its enqueue, as listed for its variant, or as its type says up to a cap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from jobs_app import values
+from jobs_app.conf import Settings
+
+if TYPE_CHECKING:
+    from jobs_app.registry import JobType
+
+Payload: TypeAlias = Mapping[str, Any]  # as stored
+
+
+def timeout_for(
+    job_type: JobType, read_payload: Callable[[], Payload], asked: float | None, settings: Settings
+) -> float | None:
+    """Seconds; None: as long as it takes. The payload is read only where the type wants to see it.
+
+    What somebody wrote down for one job or one variant is meant as it stands. A maximum caps the rest, and gives no
+    timeout to a type that has none. Raises what the type's own callables raise.
+    """
+    if asked is not None:
+        return asked
+    if job_type.timeouts:
+        listed = job_type.timeouts.get(variant_of(job_type, read_payload()))
+        if listed is not None:
+            return listed
+    usual = job_type.timeout
+    if callable(usual):
+        chosen = usual(read_payload())
+        usual = None if chosen is None else values.period(chosen)
+    return _capped(usual, settings.max_timeout_seconds if job_type.max_timeout is None else job_type.max_timeout)
+
+
+def variant_of(job_type: JobType, payload: Payload) -> str:
+    """Which of its kinds of work this payload is; '' where the type makes no difference."""
+    source = job_type.variant
+    if source is None:
+        return ""
+    found = source(payload) if callable(source) else _field(job_type, source, payload)
+    return "" if found is None else str(found)
+
+
+def passed_text(elapsed: float, limit: float) -> str:
+    return f"timed out after {round(elapsed, 1):g} s (limit {round(limit, 3):g} s)"
+
+
+def _capped(seconds: float | None, most: float | None) -> float | None:
+    return seconds if seconds is None or most is None else min(seconds, most)
+
+
+def _field(job_type: JobType, name: str, payload: Payload) -> Any:
+    """A field that was left out at the enqueue has its default."""
+    if name in payload:
+        return payload[name]
+    default = next((field.default for field in job_type.schema.fields if field.name == name), None)
+    return None if default is None else job_type.schema.dump({**payload, name: default})[name]
