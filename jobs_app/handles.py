@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
@@ -13,9 +13,10 @@ from uuid import UUID
 from asgiref.sync import sync_to_async
 from django.db import connections
 
-from jobs_app.errors import WaitTimeout, as_seconds
+from jobs_app.errors import NotPossible, WaitTimeout, as_seconds
 
 if TYPE_CHECKING:
+    from jobs_app.lifecycle.control import Acted
     from jobs_app.models import Run
 
 
@@ -180,6 +181,38 @@ class RunHandle:
             await asyncio.sleep(seconds)
             await self.arefresh()
         return self
+
+    def cancel(self, actor: Any = "", reason: str = "") -> Acted:
+        """End the run if it waits; ask it to stop if it runs. True if that changed anything."""
+        from jobs_app.lifecycle import control
+
+        return control.cancel(self.id, actor, reason)
+
+    async def acancel(self, actor: Any = "", reason: str = "") -> Acted:
+        return await sync_to_async(self.cancel, thread_sensitive=True)(actor, reason)
+
+    def abort(self, actor: Any = "", reason: str = "") -> Acted:
+        """The same; one that runs is stopped by force where its job type lets it."""
+        from jobs_app.lifecycle import control
+
+        return control.abort(self.id, actor, reason)
+
+    async def aabort(self, actor: Any = "", reason: str = "") -> Acted:
+        return await sync_to_async(self.abort, thread_sensitive=True)(actor, reason)
+
+    def retry(self, actor: Any = "", reason: str = "", *, payload: Mapping[str, Any] | None = None) -> RunHandle:
+        """This run if it waits for later, due now; else a new one that repeats it, with `payload` where one is given."""
+        from jobs_app.lifecycle import control
+
+        acted = control.retry(self.id, actor, reason, payload)
+        if not acted:
+            raise NotPossible(f"run {self.id} cannot be retried: it {acted.skipped[self.id]}.")
+        new = acted.new_runs.get(self.id)
+        return self.refresh() if new is None else RunHandle(new)
+
+    async def aretry(self, actor: Any = "", reason: str = "", *, payload: Mapping[str, Any] | None = None) -> RunHandle:
+        run = await sync_to_async(self.retry, thread_sensitive=True)(actor, reason, payload=payload)
+        return await run.arefresh()  # now, because async code cannot read when a value is asked for
 
     def _pauses(self, timeout: float | timedelta, poll: float) -> Iterator[float]:
         """How long to wait before each further reading, until one says that the run has ended."""

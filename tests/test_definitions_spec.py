@@ -19,7 +19,7 @@ def test_an_enqueue_that_the_database_refuses_is_raised_and_leaves_nothing(monke
 
     taken = pay.enqueue(order=1)
     with monkeypatch.context() as patch:
-        patch.setattr("jobs_app.definitions.uuid7", lambda: UUID(str(taken.id)))
+        patch.setattr("jobs_app.drafts.uuid7", lambda: UUID(str(taken.id)))
         for refused in (pay, pay.options(idempotency_key="order-2")):
             with pytest.raises(IntegrityError):
                 refused.enqueue(order=2)

@@ -98,7 +98,7 @@ def test_many_are_stored_all_or_none(report: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(enqueue, "ROWS_PER_STATEMENT", 2)
     twin = UUID(int=1)
     ids = iter([UUID(int=5), twin, UUID(int=6), twin])
-    monkeypatch.setattr("jobs_app.definitions.uuid7", lambda: next(ids))
+    monkeypatch.setattr("jobs_app.drafts.uuid7", lambda: next(ids))
     with pytest.raises(Exception, match=r"(?i)unique|duplicate"):
         report.enqueue_many([{"account": name} for name in "abcd"])
     assert not Job.objects.exists()

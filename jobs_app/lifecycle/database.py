@@ -35,8 +35,12 @@ PIN_PLAN = "SELECT " + ", ".join(
     f"set_config('enable_{node}', 'off', true)" for node in ("bitmapscan", "sort", "seqscan", "hashjoin", "mergejoin")
 )
 # The first statement of a transaction of ours, whatever level the host's connections begin with: above READ COMMITTED a
-# row that another worker wrote since is an error, where we want to pass it. With the pin in one round trip.
-BEGIN_PINNED = f"SET TRANSACTION ISOLATION LEVEL READ COMMITTED; {PIN_PLAN}"
+# row that another worker wrote since is an error, where we want to pass it. With the pin in one round trip. A process
+# that freezes in the middle, or whose host vanishes, must not keep its locks: recovery passes locked rows.
+BEGIN_PINNED = (
+    f"SET TRANSACTION ISOLATION LEVEL READ COMMITTED; {PIN_PLAN}, "
+    "set_config('idle_in_transaction_session_timeout', '10s', true)"
+)
 TRY_AGAIN = "40"  # SQLSTATE class of serialization failures and deadlocks
 
 _writers: dict[str, threading.RLock] = defaultdict(threading.RLock)

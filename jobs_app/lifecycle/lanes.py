@@ -116,9 +116,9 @@ class Lanes:
         """A walk from the beginning is cheap unless an old transaction is open; then it is rationed."""
         return self.clock() - self.walked_at >= self.walk_cost / WALK_SHARE
 
-    def should_walk(self) -> bool:
+    def is_walk_due(self) -> bool:
         """Also on a lane that never comes back short: something may have committed more than a minute late."""
-        return self.may_walk() and self.clock() - self.walked_at >= WALK_AT_LEAST_EVERY_SECONDS
+        return self.clock() - self.walked_at >= WALK_AT_LEAST_EVERY_SECONDS
 
     def walked(self, seconds: float) -> None:
         self.walked_at, self.walk_cost = self.clock(), seconds

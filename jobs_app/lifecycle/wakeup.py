@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle.database import is_postgres
 
 CHANNEL = "jobs_app"
 
@@ -35,3 +40,11 @@ def worth_sending(text: str) -> bool:
         last.clear()
     last[text] = now
     return True
+
+
+def tell(connection: BaseDatabaseWrapper, lanes: Iterable[tuple[str, int]]) -> None:
+    """Say that these lanes have work, where no enqueue does; delivered when the transaction commits."""
+    calls = sorted({message(queue, priority) for queue, priority in lanes})
+    if calls and is_postgres(connection):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, call) FROM unnest(%s::text[]) AS call", [CHANNEL, calls])

@@ -31,7 +31,11 @@ class JobRun(Ending):
         verbose_name = _("finished run")
         verbose_name_plural = _("finished runs")
         permissions = (("prune_history", _("Can prune history")),)
-        indexes = (models.Index("job_type", models.F("queued_at").desc(), name="jobs_app_run_type_queued"),)
+        indexes = (
+            models.Index("job_type", models.F("queued_at").desc(), name="jobs_app_run_type_queued"),
+            # The last runs of a schedule; one that belongs to none is not in it.
+            models.Index("schedule", "id", name="jobs_app_run_schedule", condition=Q(schedule__isnull=False)),
+        )
         constraints = (models.CheckConstraint(name="jobs_app_run_is_finished", condition=Q(state__in=list(FINISHED))),)
 
     def __str__(self) -> str:

@@ -19,6 +19,7 @@ class StatSample(JobsModel):
     class Meta:
         verbose_name = _("sample")
         verbose_name_plural = _("samples")
+        indexes = (models.Index("at", name="jobs_app_sample_at"),)
         constraints = (models.UniqueConstraint("series", "name", "seconds", "at", name="jobs_app_sample_unique"),)
 
     def __str__(self) -> str:

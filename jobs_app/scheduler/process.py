@@ -6,6 +6,7 @@ import logging
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import jobs_connection, prepare
+from jobs_app.runtime.janitor import Janitor
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.loop import Scheduler, say_switched_off
@@ -24,13 +25,16 @@ def run_scheduler(*, poll: float | None = None) -> int:
     signals.install()  # before anything else: a stop during start-up counts too
     prepare(jobs_connection())
     jobs_connection().close()  # the thread has its own
-    scheduler = Scheduler(poll)
+    scheduler, janitor = Scheduler(poll), Janitor()
     scheduler.start()
+    janitor.start()
     while not signals.received.wait(LOOK_SECONDS):
         pass  # also where it is switched off: a supervisor would only start it again
     scheduler.stop()
-    while scheduler.is_alive() and not signals.forced:
+    janitor.stop()
+    while (scheduler.is_alive() or janitor.is_alive()) and not signals.forced:
         scheduler.join(LOOK_SECONDS)
+        janitor.join(LOOK_SECONDS)
     logger.info("scheduler stopped")
     return 1 if signals.forced else 0
 

@@ -8,10 +8,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import uniform
+from typing import NamedTuple
 from uuid import uuid4
 
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
-from jobs_app.lifecycle.lanes import AHEAD, ANY, Kind, Lanes, find_lanes
+from jobs_app.lifecycle.lanes import AHEAD, Kind, Lanes, find_lanes
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
 from jobs_app.registry import registry
 from jobs_app.runtime.loops import Loop
@@ -33,6 +34,11 @@ class Room:
 
     now: int  # each has a thread waiting for it
     ahead: int  # of short types only
+
+
+class Took(NamedTuple):
+    count: int
+    walked: bool  # from the beginning of the lanes
 
 
 class Claimer(Loop):
@@ -72,7 +78,6 @@ class Claimer(Loop):
         self._recover_due = 0.0
         self._any_due = 0.0
         self._follow_up = False
-        self._taken = 0
         self.starved = False  # waits for a free thread, not for work
         self.empty_at = float("-inf")  # when the lanes were looked for in which nothing was due
 
@@ -116,7 +121,8 @@ class Claimer(Loop):
         portions = self._split(types)
         short = self._pace.short_types(portions[0].job_types) if room.ahead > 0 else []
         if short and (room.now <= 0 or time.monotonic() < self._any_due):
-            if self._take(portions[0]._replace(kind=AHEAD, job_types=short), room.now + room.ahead):
+            portion, most = portions[0]._replace(kind=AHEAD, job_types=short), room.now + room.ahead
+            if self._take(portion, most, may_walk=self._lanes.may_walk()).count >= most:
                 return True
             self._any_due = 0.0
             room = self._room()
@@ -128,32 +134,31 @@ class Claimer(Loop):
         return full
 
     def _take_each(self, types: list[str], room: int) -> bool:
-        done: set[Kind] = set()
-        while portion := next((each for each in self._split(types) if each.kind not in done), None):
-            before = self._taken
-            if self._take(portion, room):
+        may_walk = self._lanes.may_walk()  # all of them, or none
+        took: dict[Kind, Took] = {}
+        while portion := next((each for each in self._split(types) if each.kind not in took), None):
+            took[portion.kind] = self._take(portion, room, may_walk=may_walk)
+            room -= took[portion.kind].count
+            if room <= 0:
                 return True
-            room -= self._taken - before
-            done.add(portion.kind)
+        if all(each.walked and not each.count for each in took.values()):
+            self.empty_at = self._lanes_at
         return False
 
     def _split(self, types: list[str]) -> list[Portion]:
         return split(types, self._gates.rules, self._in_hand)
 
-    def _take(self, portion: Portion, room: int) -> bool:
-        """Claim and launch; True if there was no room for more. A short batch is looked for from the beginning too."""
+    def _take(self, portion: Portion, room: int, *, may_walk: bool) -> Took:
+        """Claim and launch. What a short batch may have missed is looked for from the beginning."""
         limit = room if portion.most is None else min(room, portion.most)
         if limit <= 0:
-            return False
-        walked = self._lanes.should_walk()
+            return Took(0, walked=True)
+        walked = may_walk and self._lanes.is_walk_due()
         taken = self._claim_from(portion, limit, walk=walked)
-        if taken < limit and not walked and self._lanes.may_walk():
+        if taken < limit and may_walk and not walked:
             walked = True
             taken += self._claim_from(portion, limit - taken, walk=True)
-        if walked and not taken and portion.kind == ANY:
-            self.empty_at = self._lanes_at
-        self._taken += taken
-        return taken >= room
+        return Took(taken, walked)
 
     def _claim_from(self, portion: Portion, limit: int, *, walk: bool) -> int:
         asked = Claim(

@@ -40,7 +40,7 @@ class OnceReport:
         )
 
     def _due(self) -> int:
-        due = Job.objects.filter(state="queued", hold="", run_at__lte=database_now(jobs_connection()))
+        due = Job.objects.filter(state="queued", run_at__lte=database_now(jobs_connection())).exclude(hold="pause")
         lanes = due.values_list("queue", "job_type").order_by().annotate(Count("pk"))
         return sum(count for queue, job_type, count in lanes if self._serves(queue) and job_type in registry)
 

@@ -41,4 +41,4 @@ class ServedTypes:
             self._enabled = [job_type for job_type in registry if is_enabled(job_type)]
             self._asked = time.monotonic()
         skips_async = self.is_loop_blocked()
-        return [job_type.name for job_type in self._enabled if not (skips_async and job_type.is_async)]
+        return [job_type.name for job_type in self._enabled if not (skips_async and job_type.runs_in_loop)]

@@ -227,18 +227,19 @@ def test_a_walk_is_rationed_by_what_the_last_one_cost(lanes: Lanes, clock: Clock
 
 
 def test_a_lane_that_never_comes_back_short_is_walked_every_ten_seconds(lanes: Lanes, clock: Clock) -> None:
-    assert lanes.should_walk()
+    assert lanes.is_walk_due()
     lanes.walked(0.001)
     clock.now += 9.9
     assert lanes.may_walk()
-    assert not lanes.should_walk()
+    assert not lanes.is_walk_due()
     clock.now += 0.2
-    assert lanes.should_walk()
+    assert lanes.is_walk_due()
     lanes.walked(60)
     clock.now += 1199
-    assert not lanes.should_walk()
+    assert not lanes.may_walk()
     clock.now += 2
-    assert lanes.should_walk()
+    assert lanes.may_walk()
+    assert lanes.is_walk_due()
 
 
 def test_a_lane_forgotten_between_claim_and_answer_costs_nothing(lanes: Lanes, clock: Clock) -> None:

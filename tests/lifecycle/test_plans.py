@@ -147,11 +147,14 @@ def test_recovery_reads_what_runs_and_not_what_waits() -> None:
 
 
 @pytest.mark.usefixtures("backlog")
-def test_a_heartbeat_reads_what_it_holds_and_not_what_waits() -> None:
+@pytest.mark.parametrize(
+    "statement", [heartbeat.POSTGRES_EXTEND, heartbeat.POSTGRES_ASK], ids=["beat", "between beats"]
+)
+def test_a_heartbeat_reads_what_it_holds_and_not_what_waits(statement: str) -> None:
     fill(500, state="'running'", token="gen_random_uuid()", lease="now() + interval '1 hour'")
     held = [Held(run_id, token, 30) for run_id, token in Job.objects.filter(state="running").values_list("id", "token")]
     ids, pairs = [one.id for one in held], [f"{one.id} {one.token}" for one in held]
-    nodes = explained(heartbeat.POSTGRES_EXTEND, {"now": None, "ids": ids, "pairs": pairs, "lease": 30.0})
+    nodes = explained(statement, {"now": None, "ids": ids, "pairs": pairs, "lease": 30.0})
     assert not {"Seq Scan", "Hash Join", "Nested Loop"} & {node["Node Type"] for node in nodes}
     assert rows_read(nodes) <= 4 * len(held)
 

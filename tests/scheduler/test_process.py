@@ -18,6 +18,7 @@ from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import Job, JobRun, ScheduleState, WorkerState
 from jobs_app.scheduler.process import PARTLY_DONE, tick_once
 from tests.by_hand import HandWorker
+from tests.lifecycle.history import finished, left
 from tests.scheduler.schedules import NOON, schedule
 from tests.waiting import until
 
@@ -59,6 +60,14 @@ def test_a_signal_ends_it_cleanly(start: Start, number: signal.Signals) -> None:
     assert "Scheduled child-beat: every 0.05s" in log
     assert "scheduler stopped" in log
     assert not WorkerState.objects.exists()
+
+
+def test_it_prunes_old_history_as_a_worker_does(start: Start) -> None:
+    old = finished(400)
+    child = start("runscheduler")
+    until(lambda: old not in left())
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(30) == 0
 
 
 def test_beside_a_worker_it_makes_jobs_and_signs_off_with_it(start: Start) -> None:

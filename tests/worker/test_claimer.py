@@ -12,10 +12,12 @@ import pytest
 
 from jobs_app import Backoff, current_job, job
 from jobs_app.lifecycle.claim import Claim
+from jobs_app.lifecycle.lanes import AHEAD
 from jobs_app.models import Job, JobAttempt, JobRun
 from jobs_app.worker import claimer as claimer_module
 from jobs_app.worker import finisher as finisher_module
 from jobs_app.worker.loop import Worker, WorkerOptions
+from jobs_app.worker.portions import Portion
 from tests.waiting import until
 from tests.worker.harness import finished, outcomes, state, working
 
@@ -76,11 +78,11 @@ def test_what_recovery_gives_back_is_looked_for_at_once() -> None:
 
 def test_only_a_look_at_every_type_can_tell_that_nothing_is_due() -> None:
     claimer = Worker(WorkerOptions()).claimer
-    claimer._take(["work"], 5, plain_only=True)
+    claimer._take(Portion(AHEAD, ["work"]), 5, may_walk=True)
     assert claimer.empty_at == float("-inf")
     claimer._lanes.walked_at = float("-inf")
     claimer._find_lanes()
-    claimer._take(["work"], 5)
+    claimer._take_each(["work"], 5)
     assert claimer.empty_at == claimer._lanes_at
 
 
@@ -182,7 +184,7 @@ def test_jobs_with_a_key_or_a_single_attempt_are_not_claimed_ahead(monkeypatch: 
         assert worker.pace.is_short("short")
         finished(*short.enqueue_many([{}] * 200), *short.options(max_attempts=1).enqueue_many([{}] * 20))
     assert any(one.limit > 2 for one in asked)
-    assert all(one.unkeyed_retryable_only for one in asked if one.limit > 2)
+    assert all(one.ungated_retryable_only for one in asked if one.limit > 2)
 
 
 def test_a_wanted_lane_is_looked_for_at_once_but_not_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
