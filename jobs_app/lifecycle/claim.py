@@ -16,6 +16,7 @@ from jobs_app.lifecycle.database import (
     NOW,
     is_postgres,
     now_parameter,
+    own_plan,
     pin,
     read_sqlite_time,
     sqlite_after,
@@ -146,7 +147,12 @@ def _claim_postgres(connection: BaseDatabaseWrapper, asked: Claim, starts: Seque
     is_ours = connection.get_autocommit()
     raw: psycopg.Connection[Any] = connection.connection
     parameters = claim_parameters(connection, asked, starts)
-    with connection.wrap_database_errors, raw.transaction(), psycopg.Cursor(raw) as cursor:
+    with (
+        own_plan(connection, is_ours=is_ours),
+        connection.wrap_database_errors,
+        raw.transaction(),
+        psycopg.Cursor(raw) as cursor,
+    ):
         pin(raw, is_ours=is_ours)
         cursor.execute(POSTGRES, parameters)
         return [ClaimedJob._make(row) for row in cursor.fetchall()]

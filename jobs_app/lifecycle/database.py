@@ -31,9 +31,10 @@ NOW = "coalesce(%(now)s::timestamptz, statement_timestamp())"
 
 # Without it a table without fresh statistics is read by bitmap and sort (28 ms a claim instead of 1 to 2), and a
 # well-analysed one is joined by hash over the whole backlog (10 ms). Transaction-local, so a pooler is no problem.
-PIN_PLAN = "SELECT " + ", ".join(
-    f"set_config('enable_{node}', 'off', true)" for node in ("bitmapscan", "sort", "seqscan", "hashjoin", "mergejoin")
-)
+PINNED = [f"enable_{node}" for node in ("bitmapscan", "sort", "seqscan", "hashjoin", "mergejoin")]
+PIN_PLAN = "SELECT " + ", ".join(f"set_config('{name}', 'off', true)" for name in PINNED)
+READ_PLAN = "SELECT " + ", ".join(f"current_setting('{name}')" for name in PINNED)
+SET_PLAN = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in PINNED)
 # The first statement of a transaction of ours, whatever level the host's connections begin with: above READ COMMITTED a
 # row that another worker wrote since is an error, where we want to pass it. With the pin in one round trip. A process
 # that freezes in the middle, or whose host vanishes, must not keep its locks: recovery passes locked rows.
@@ -146,11 +147,24 @@ def write_savepoint(connection: BaseDatabaseWrapper) -> AbstractContextManager[N
 def pinned_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """The same with the plan pinned: rows are looked up by index, in the order given."""
     is_ours = connection.get_autocommit()
-    with write_transaction(connection):
+    with write_transaction(connection), own_plan(connection, is_ours=is_ours):
         if is_postgres(connection):
             with connection.wrap_database_errors:
                 pin(connection.connection, is_ours=is_ours)
         yield
+
+
+@contextmanager
+def own_plan(connection: BaseDatabaseWrapper, *, is_ours: bool = False) -> Iterator[None]:
+    """A pin lasts until the transaction ends. A host's transaction, which goes on after us, gets its own plan back."""
+    if is_ours or not (is_postgres(connection) and connection.in_atomic_block):
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(READ_PLAN)
+        before = cursor.fetchone()
+        yield
+        cursor.execute(SET_PLAN, before)
 
 
 def pin(raw: psycopg.Connection[Any], *, is_ours: bool) -> None:

@@ -37,7 +37,7 @@ class Room:
 
 
 class Took(NamedTuple):
-    count: int
+    jobs: int
     walked: bool  # from the beginning of the lanes
 
 
@@ -122,7 +122,7 @@ class Claimer(Loop):
         short = self._pace.short_types(portions[0].job_types) if room.ahead > 0 else []
         if short and (room.now <= 0 or time.monotonic() < self._any_due):
             portion, most = portions[0]._replace(kind=AHEAD, job_types=short), room.now + room.ahead
-            if self._take(portion, most, may_walk=self._lanes.may_walk()).count >= most:
+            if self._take(portion, most, may_walk=self._lanes.may_walk()).jobs >= most:
                 return True
             self._any_due = 0.0
             room = self._room()
@@ -138,10 +138,10 @@ class Claimer(Loop):
         took: dict[Kind, Took] = {}
         while portion := next((each for each in self._split(types) if each.kind not in took), None):
             took[portion.kind] = self._take(portion, room, may_walk=may_walk)
-            room -= took[portion.kind].count
+            room -= took[portion.kind].jobs
             if room <= 0:
                 return True
-        if all(each.walked and not each.count for each in took.values()):
+        if all(each.walked and not each.jobs for each in took.values()):
             self.empty_at = self._lanes_at
         return False
 

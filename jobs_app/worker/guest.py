@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
-
-from jobs_app.lifecycle.database import PIN_PLAN, is_postgres
-
-PINNED = re.findall(r"enable_\w+", PIN_PLAN)
-READ_PLAN = "SELECT " + ", ".join(f"current_setting('{name}')" for name in PINNED)
-SET_PLAN = "SELECT " + ", ".join(f"set_config('{name}', %s, true)" for name in PINNED)
-
-
-@contextmanager
-def own_plan(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Our statements pin their plan until the transaction ends. One that goes on after us gets its own plan back."""
-    if not (is_postgres(connection) and connection.in_atomic_block):
-        yield
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(READ_PLAN)
-        before = cursor.fetchone()
-        yield
-        cursor.execute(SET_PLAN, before)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from jobs_app.worker import propagation
 from jobs_app.worker.context import JobContext
 from jobs_app.worker.flight import Flight, Report, board
 from jobs_app.worker.gatekeeper import Gatekeeper
-from jobs_app.worker.guest import own_plan, unbroken
+from jobs_app.worker.guest import unbroken
 from jobs_app.worker.progress import save_words
 from jobs_app.worker.runner import run, run_async
 
@@ -65,43 +65,38 @@ class InlineWorker:
     def maintain(self) -> Recovered:
         """What workers do now and then: give back or end what was lost, end what expired, finish what pauses began."""
         connection = jobs_connection()
-        with own_plan(connection):
-            continue_pauses(connection, PAUSES_SECONDS)
-            return recover(connection)
+        continue_pauses(connection, PAUSES_SECONDS)
+        return recover(connection)
 
     def claim(self) -> ClaimedJob | None:
         """The most urgent job that is due, now ours; None if none is."""
         connection = jobs_connection()
-        with own_plan(connection):
-            while job := self._claim_from_lanes(connection, self._open_gates(connection, room=1)):
-                if self._gates.keep_gates(connection, [job]):
-                    return job
+        while job := self._claim_from_lanes(connection, self._open_gates(connection, room=1)):
+            if self._gates.keep_gates(connection, [job]):
+                return job
         return None
 
     def take(self, run_id: UUID) -> ClaimedJob | None:
         """This job, now ours; None if it may not run now."""
         connection = jobs_connection()
-        with own_plan(connection):
-            if not self._due(connection, id=run_id):
-                return None
-            job = take(connection, run_id, worker_id=self._identity.id, lease=LEASE_SECONDS)
-            return job if job and self._gates.keep_gates(connection, [job]) else None
+        if not self._due(connection, id=run_id):
+            return None
+        job = take(connection, run_id, worker_id=self._identity.id, lease=LEASE_SECONDS)
+        return job if job and self._gates.keep_gates(connection, [job]) else None
 
     def due(self) -> list[tuple[UUID, str]]:
         """The id and the job type of everything that could be claimed now, most urgent first."""
         connection = jobs_connection()
-        with own_plan(connection):
-            return self._due(connection)
+        return self._due(connection)
 
     def work(self, job: ClaimedJob) -> Done:
         """Call the handler and store how it ended."""
         connection = jobs_connection()
         flight = board(job, worker=self._identity.short, worker_id=self._identity.id, lease=LEASE_SECONDS)
         flight.context = witness = Witness(job, worker=self._identity.short, worker_id=self._identity.id)
-        with own_plan(connection):
-            with unbroken():
-                report = _run(flight)
-            is_stored = report is not None and (report.stored or _store(connection, report))
+        with unbroken():
+            report = _run(flight)
+        is_stored = report is not None and (report.stored or _store(connection, report))
         if report is None or not is_stored:
             logger.warning("job=%s was ended by somebody else while it ran; its own end is not recorded", job.id)
             return Done(job, None, witness.error)

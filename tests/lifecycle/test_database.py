@@ -139,6 +139,30 @@ def test_a_transaction_of_the_host_keeps_its_isolation() -> None:
             assert isolation() == "serializable"
 
 
+def setting(name: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SHOW {name}")
+        return str(cursor.fetchone()[0])
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("on_postgres")
+def test_a_transaction_of_the_host_gets_its_plan_back() -> None:
+    with transaction.atomic():
+        with pinned_transaction(connection):
+            assert setting("enable_sort") == "off"
+        assert setting("enable_sort") == "on"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("on_postgres")
+def test_the_server_ends_a_transaction_of_ours_that_froze_and_none_of_the_hosts() -> None:
+    with pinned_transaction(connection):
+        assert setting("idle_in_transaction_session_timeout") == "10s"
+    with transaction.atomic(), pinned_transaction(connection):
+        assert setting("idle_in_transaction_session_timeout") == "0"
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_second_writer_waits_for_the_first(is_postgres: bool) -> None:
     if is_postgres:

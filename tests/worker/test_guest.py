@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, IntegrityError, connection, transaction
 
-from jobs_app.worker.guest import own_plan, unbroken
+from jobs_app.worker.guest import unbroken
 
 
 def names() -> list[str]:
@@ -57,9 +57,3 @@ def test_without_a_transaction_nothing_is_done() -> None:
         Group.objects.create(name="within")
     assert names() == ["within"]
     assert not connection.in_atomic_block
-
-
-@pytest.mark.django_db(transaction=True)
-def test_outside_of_a_transaction_there_is_no_plan_to_give_back(django_assert_num_queries: object) -> None:
-    with django_assert_num_queries(0), own_plan(connection):  # type: ignore[operator]
-        pass

@@ -1,0 +1,102 @@
+"""The small process above each child: when the child ends, or the worker does, everything the job started ends too.
+
+It runs none of the host's code, so nothing can block it or take it down: it sees to the end of handlers that ignore
+signals, hold the GIL, or fork away from their session.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from typing import NoReturn
+
+import psutil
+
+from jobs_app.worker.isolation.kernel import adopt_orphans, die_with
+
+TERMINATE = b"T"  # what the worker says: ask the child to stop
+KILL = b"K"  # end everything now; so does an end of the worker
+# A service manager sends these to everybody; what they mean for a job is for its worker to say.
+IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+LOOK_SECONDS = 0.005
+
+
+def main() -> NoReturn:
+    """With two sockets of the worker: one for the child, one for its guard; and a level for the child's logs."""
+    talk, control, log_level = (int(each) for each in sys.argv[1:4])
+    for handed in (talk, control):
+        os.set_inheritable(handed, False)  # what a handler starts must not have them
+    adopt_orphans()
+    guard = os.getpid()
+    child = os.fork()  # one thread, no host code yet: the one moment at which a fork is safe
+    if child:
+        os.close(talk)
+        sys.exit(Guard(child, socket.socket(fileno=control)).watch())
+    os.close(control)
+    die_with(guard)
+    os.setsid()
+    from jobs_app.worker.isolation.entry import run_child
+
+    sys.exit(run_child(socket.socket(fileno=talk), log_level))
+
+
+class Guard:
+    def __init__(self, child: int, control: socket.socket) -> None:
+        self._child = child
+        self._control = control
+        self._code: int | None = None  # how the child ended; negative: by which signal
+        self._ended, self._wakeup = socket.socketpair()
+
+    def watch(self) -> int:
+        """Until the child has ended, and then all the others; the worker hears how it ended."""
+        self._listen_for_ends()
+        while self._is_anybody_there() and self._code is None:
+            readable = select.select([self._control, self._ended], [], [])[0]
+            if self._ended in readable:
+                self._ended.recv(4096)
+            if self._control in readable:
+                self._obey(self._control.recv(1))
+        self._end_all()
+        with suppress(OSError):
+            self._control.sendall(b"%d\n" % (self._code or 0))
+        return 0
+
+    def _listen_for_ends(self) -> None:
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        self._wakeup.setblocking(False)
+        signal.set_wakeup_fd(self._wakeup.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+
+    def _obey(self, word: bytes) -> None:
+        if word == TERMINATE:
+            with suppress(ProcessLookupError):
+                os.kill(self._child, signal.SIGTERM)
+        else:  # or nothing: the worker is gone
+            self._end_all()
+
+    def _end_all(self) -> None:
+        """Again and again: who loses a parent becomes our child, and a fork may come between."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._child, signal.SIGKILL)
+        while self._is_anybody_there():
+            for process in psutil.Process().children(recursive=True):
+                with suppress(psutil.Error):
+                    process.kill()
+            time.sleep(LOOK_SECONDS)
+
+    def _is_anybody_there(self) -> bool:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == self._child:
+                self._code = os.waitstatus_to_exitcode(status)
+            if pid == 0:
+                return True

@@ -1,0 +1,102 @@
+"""What only the operating system can promise about processes. Where it cannot, nothing happens and nothing breaks."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+IS_LINUX = sys.platform == "linux"
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+FIRST_TO_GO = 500  # of 1000: when memory runs out the system shall take a job and not its worker
+
+
+def adopt_orphans() -> None:
+    """Processes whose parent ends become children of this one and not of init, whatever session they are in."""
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def die_with(parent: int) -> None:
+    """End at once when the parent does, even inside C code that never returns."""
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was quicker
+        os._exit(1)
+
+
+def offer_to_oom_killer() -> None:
+    if IS_LINUX:
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(str(FIRST_TO_GO), encoding="ascii")
+
+
+def has_children() -> bool:
+    """Asked of the system, which also forgets those that have ended."""
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return False
+        if pid == 0:
+            return True
+
+
+@contextmanager
+def allowed_to_grow_by(size: int | None) -> Iterator[None]:
+    """Within, what would take this process beyond what it has now and `size` more is a MemoryError."""
+    if size is None or not IS_LINUX:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = psutil.Process().memory_info().data + size
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def memory_below(pid: int) -> int:
+    """Bytes that all processes under this one have; 0 if there are none."""
+    try:
+        found = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return 0
+    return sum(_resident(process) for process in found)
+
+
+def shared_fairly_below(pid: int) -> int:
+    """The same, slower: a page that forks share counts once. Where the system does not tell, what each has alone."""
+    try:
+        found = psutil.Process(pid).children(recursive=True)
+    except psutil.Error:
+        return 0
+    return sum(_fair_share(process) for process in found)
+
+
+def _resident(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:  # gone meanwhile
+        return 0
+
+
+def _fair_share(process: psutil.Process) -> int:
+    try:
+        info = process.memory_full_info()
+    except psutil.Error:
+        return 0
+    return int(getattr(info, "pss", info.uss))
+
+
+def _prctl(option: int, value: int) -> None:
+    if IS_LINUX:
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

@@ -1,0 +1,79 @@
+"""Where process-isolated handlers run, as the worker sees it: a thread for each, that sits beside a child."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from jobs_app.worker.executors import Done, Threads
+from jobs_app.worker.flight import Cut, Flight, Report
+from jobs_app.worker.isolation.attempt import Attempt
+from jobs_app.worker.isolation.endings import not_started
+from jobs_app.worker.isolation.pool import Pool
+from jobs_app.worker.isolation.process import Child, ChildLost
+from jobs_app.worker.runner import failed, report, start
+from jobs_app.worker.verdicts import admit
+
+logger = logging.getLogger("jobs_app.worker")
+
+
+class Seats(Threads):
+    def __init__(self, size: int, done: Done) -> None:
+        super().__init__(size, done)
+        self._pool = Pool(size)
+        self._attempts: dict[Flight, Attempt] = {}
+        self._is_stopped = False
+
+    def warm(self) -> None:
+        try:
+            self._pool.warm()
+        except OSError as error:
+            logger.error("no child process could be started: %s", error)
+
+    def tend(self) -> None:
+        self._pool.tend()
+
+    def cut(self, flight: Flight, how: Cut) -> None:
+        """One that has no child yet hears of it when it gets one."""
+        if attempt := self._attempts.get(flight):
+            attempt.cut(how)
+
+    def abandon(self, flight: Flight) -> None:
+        """The worker reports something else about this one; before it does, the handler must be gone."""
+        if attempt := self._attempts.get(flight):
+            attempt.abandon()
+
+    def stop(self) -> None:
+        """What still runs is killed, and nothing is said about it: the end of its lease will tell."""
+        self._is_stopped = True
+        super().stop()
+        self._pool.stop()
+
+    def _run(self, flight: Flight) -> None:
+        try:
+            child = self._pool.take()
+        except (ChildLost, OSError) as error:
+            logger.error("job=%s goes back: no child process for it (%s)", flight.job.id, error)
+            told = Report(flight, not_started(flight, error), None, time.monotonic()) if flight.end() else None
+        else:
+            told = self._run_in(child, flight)
+        if told is not None and not self._is_stopped:  # else the worker gave it up, and has said so itself
+            self._done(flight, told)
+
+    def _run_in(self, child: Child, flight: Flight) -> Report | None:
+        started = start(flight)
+        attempt = self._attempts[flight] = Attempt(flight, child)
+        try:
+            admit(flight)
+            ended = attempt.run()
+        except Exception as error:
+            ended = failed(flight, error)
+        del self._attempts[flight]
+        self._give_back(child)
+        return None if flight.ended else report(flight, ended, started)
+
+    def _give_back(self, child: Child) -> None:
+        try:
+            self._pool.give_back(child)
+        except Exception:  # how the job ended is worth more
+            logger.exception("a child process could not be given back")
