@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jobs_app import errors
     from jobs_app.current import current_job
-    from jobs_app.definitions import job, trigger
+    from jobs_app.definitions import job
     from jobs_app.errors import Cancel, Fail, Retry, Snooze
     from jobs_app.handles import get_run
     from jobs_app.retry import Backoff
+    from jobs_app.triggering import trigger
 
 __version__ = "0.1.0"
 __all__ = [
@@ -36,7 +37,7 @@ _HOMES = {
     "current_job": "jobs_app.current",
     "get_run": "jobs_app.handles",
     "job": "jobs_app.definitions",
-    "trigger": "jobs_app.definitions",
+    "trigger": "jobs_app.triggering",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.apps import apps
@@ -17,20 +17,12 @@ from django.db.migrations.recorder import MigrationRecorder
 from jobs_app.conf import get_settings
 from jobs_app.errors import SettingsInvalid
 from jobs_app.models import Job, jobs_database
-from jobs_app.registry import JobType, registry
+from jobs_app.registry import registry
 
 TAG = "jobs_app"
 COMMANDS = ("runworker", "runscheduler", "jobs")
 BESIDE_HANDLERS = 6  # connections of a worker's own: it claims, finishes, beats, listens, schedules, and cleans up
 POOL_SIZE = 4  # psycopg's, where the settings give none
-
-# What a job type may say already, and this version stores without acting on it.
-NOT_ENFORCED: dict[str, Callable[[JobType], bool]] = {
-    "policy": lambda job_type: job_type.policy != "standard",
-    "concurrency": lambda job_type: job_type.concurrency is not None,
-    "rate": lambda job_type: job_type.rate is not None,
-    "permission": lambda job_type: job_type.permission is not None,
-}
 
 
 @register(TAG)
@@ -191,20 +183,6 @@ def sqlite_writes_at_once(**kwargs: Any) -> list[CheckMessage]:
             hint='Add "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20} to it in settings.DATABASES.',
             id="jobs_app.W002",
         )
-    ]
-
-
-@register(TAG)
-def options_are_enforced(**kwargs: Any) -> list[CheckMessage]:
-    found = {option: [each.name for each in registry if is_used(each)] for option, is_used in NOT_ENFORCED.items()}
-    return [
-        checks.Warning(
-            f"{option}= is stored, and not enforced by this version: {', '.join(names)}.",
-            hint="Do not rely on it yet. Silence this with SILENCED_SYSTEM_CHECKS = ['jobs_app.W003'].",
-            id="jobs_app.W003",
-        )
-        for option, names in found.items()
-        if names
     ]
 
 

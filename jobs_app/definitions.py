@@ -56,7 +56,7 @@ class JobDefinition(Generic[Params, Returned]):
         """Check the payload and store one job, in the caller's transaction."""
         if positional:
             raise PayloadInvalid(f"job {self.name!r} takes its payload by name: enqueue(field=value, ...).")
-        return self._enqueue(payload)
+        return self.enqueue_payload(payload)
 
     def enqueue_many(self, payloads: Iterable[Mapping[str, Any]]) -> list[RunHandle]:
         """Check every payload, then store all the jobs or none, thousands per statement."""
@@ -84,12 +84,13 @@ class JobDefinition(Generic[Params, Returned]):
                 await run.arefresh()  # now, because async code cannot read when a value is asked for
         return run
 
-    def _enqueue(self, payload: Mapping[str, Any]) -> RunHandle:
+    def enqueue_payload(self, payload: Mapping[str, Any] | None = None) -> RunHandle:
+        """`enqueue` for a payload that came as one value."""
         from jobs_app.lifecycle.conflicts import enqueue_or, enqueue_throttled
         from jobs_app.lifecycle.enqueue import enqueue_once
 
         self._require_enabled()
-        job, checked = self._drafts.draft(payload)
+        job, checked = self._drafts.draft({} if payload is None else payload)
         if self._drafts.throttle is not None:
             found = enqueue_throttled(job, self._drafts.throttle, self._drafts.on_conflict)
             return _handle(self.name, found, checked)
@@ -137,14 +138,8 @@ def job(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     return _define(function, options)
 
 
-def trigger(name: str, payload: Mapping[str, Any] | None = None, **options: Unpack[EnqueueOptions]) -> RunHandle:
-    """Enqueue a job by the name of its type, as operators, schedules and other systems do."""
-    definition: JobDefinition[..., Any] = JobDefinition(registry.get(name), options)
-    return definition._enqueue({} if payload is None else payload)
-
-
 def draft(name: str, payload: Mapping[str, Any], **options: Unpack[EnqueueOptions]) -> NewJob:
-    """The job that `trigger` would store, checked and not stored yet: a schedule gives it its slot first."""
+    """The job that an enqueue would store, checked and not stored yet: a schedule gives it its slot first."""
     definition: JobDefinition[..., Any] = JobDefinition(registry.get(name), options)
     return definition._drafts.draft(payload)[0]
 

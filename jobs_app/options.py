@@ -84,7 +84,7 @@ class EnqueueOptions(TypedDict, total=False):
     meta: Mapping[str, Any] | None
     max_attempts: int | None
     timeout: Duration | None
-    actor: str | None
+    actor: Any  # a name; `trigger` also takes the user who asks
     parent: UUID | None
     on_conflict: str | None
     debounce: Duration | None

@@ -165,22 +165,6 @@ def test_sqlite_that_locks_late_is_a_warning(
     assert ("jobs_app.W002" in found()) is expected
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("policy", "short"),
-        ("concurrency", 3),
-        ("rate", "10/minute"),
-        ("permission", "shop.pay"),
-    ],
-)
-def test_an_option_that_is_only_stored_is_a_warning(option: str, value: Any) -> None:
-    @job(**{option: value})
-    def hopeful() -> None: ...
-
-    assert found()["jobs_app.W003"].msg == f"{option}= is stored, and not enforced by this version: hopeful."
-
-
 @pytest.mark.django_db
 def test_missing_tables_are_a_warning_when_the_database_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found_in_database() == {}

@@ -11,7 +11,6 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from jobs_app import durations
-from jobs_app.definitions import trigger
 from jobs_app.errors import WaitTimeout
 from jobs_app.handles import RunHandle
 from jobs_app.insights import runs
@@ -20,12 +19,13 @@ from jobs_app.management.output import Output, shown
 from jobs_app.management.runs import run_data
 from jobs_app.redaction import redact
 from jobs_app.strict_json import loads
+from jobs_app.triggering import trigger
 
 WAIT_TIMED_OUT = 5
 AWAITED_RUN_FAILED = 6
 WAIT_SECONDS = 60.0
 OPTIONS = {"subject": "subject", "at": "run_at", "delay": "delay", "priority": "priority", "key": "key"}
-OPTIONS |= {"idempotency_key": "idempotency_key", "actor": "actor"}  # name here: name in Python
+OPTIONS |= {"idempotency_key": "idempotency_key", "actor": "actor", "reason": "reason"}  # name here: name in Python
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -39,6 +39,7 @@ def add_arguments(parser: CommandParser) -> None:
     add("--key", help="jobs with the same key are subject to the type's policy together")
     add("--idempotency-key", metavar="KEY", help="used before: give that run instead of a new one")
     add("--actor", default=default_actor(), help="who asks; %(default)s if left out")
+    add("--reason", default="", help="why; kept with the control event")
     add("--wait", action="store_true", help="until the run has ended; exit code 6 if it did not succeed")
     add("--timeout", type=period, default=WAIT_SECONDS, help="how long to --wait, %(default)g s; then exit code 5")
 
