@@ -68,7 +68,14 @@ class Settings:
     prune_every_seconds: float = 600  # one process of all prunes; sooner while there is more to prune
 
     def __post_init__(self) -> None:
-        for name in ("worker_concurrency", "worker_processes", "isolation_max_jobs", "max_attempts", "max_payload_bytes", "max_result_bytes"):
+        for name in (
+            "worker_concurrency",
+            "worker_processes",
+            "isolation_max_jobs",
+            "max_attempts",
+            "max_payload_bytes",
+            "max_result_bytes",
+        ):
             _require(getattr(self, name) >= 1, name, "must be 1 or more")
         for name in (
             "worker_poll_seconds",

@@ -136,6 +136,20 @@ def test_a_retention_is_one_time_or_one_for_each_end() -> None:
             values.retention(wrong)
 
 
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [(64 * 1024**2, 64 * 1024**2), ("512MB", 512 * 1024**2), ("2GB", 2 * 1024**3), (" 1.5 GB ", 3 * 512 * 1024**2)],
+)
+def test_a_memory_may_be_bytes_or_text(written: object, size: int) -> None:
+    assert values.memory(written) == size
+
+
+@pytest.mark.parametrize("written", [0, 1024, "10MB", "512", "512 mb", "1TB", True, 1e9, None])
+def test_a_memory_that_cannot_be_meant_is_refused(written: object) -> None:
+    with pytest.raises(ValueError, match='such as "512MB"'):
+        values.memory(written)
+
+
 def test_a_backoff_is_a_backoff() -> None:
     assert values.backoff(Backoff(base=1)) == Backoff(base=1)
     with pytest.raises(ValueError, match=r"use a Backoff, such as Backoff\(base=60\)"):

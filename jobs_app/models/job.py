@@ -152,6 +152,7 @@ class Job(RunColumns):
             models.Index(
                 "queue",
                 "key",
+                "job_type",
                 models.F("priority").desc(),
                 "run_at",
                 "id",
@@ -159,7 +160,7 @@ class Job(RunColumns):
                 condition=Q(state="queued", hold="key"),
             ),
             models.Index(
-                "queue", "key", name="jobs_app_job_admitted", condition=Q(gate__gt=0, hold__in=["", "limit"])
+                "queue", "hold", "key", name="jobs_app_job_admitted", condition=Q(gate__gt=0, hold__in=["", "limit"])
             ),
             models.Index("job_type", name="jobs_app_job_type_open", condition=Q(gate__gt=0, hold="")),
             models.Index("id", name="jobs_app_job_parked", condition=Q(hold="pause")),

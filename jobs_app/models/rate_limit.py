@@ -10,7 +10,7 @@ from jobs_app.models.base import JobsModel
 
 class RateLimit(JobsModel):
     pk = models.CompositePrimaryKey("scope", "key")
-    scope = models.CharField(_("scope"), max_length=160)
+    scope = models.CharField(_("scope"), max_length=260)
     key = models.CharField(_("key"), max_length=200)
     next_free_at = models.DateTimeField(_("next free at"))
 
