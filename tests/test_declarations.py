@@ -226,3 +226,11 @@ def test_an_explicit_schema_takes_the_place_of_the_signature() -> None:
     def ship(number: Any) -> None: ...
 
     assert [(field.name, field.required) for field in ship.job_type.schema.fields] == [("number", True)]
+
+
+def test_what_needs_or_cannot_have_a_process_of_its_own_is_refused() -> None:
+    assert declared(isolation="process", memory="1GB").memory == 1024**3
+    with pytest.raises(DefinitionInvalid, match="atomic=True needs isolation='thread'"):
+        declared(isolation="process", atomic=True)
+    with pytest.raises(DefinitionInvalid, match="memory= needs isolation='process'"):
+        declared(memory="1GB")

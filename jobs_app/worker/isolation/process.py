@@ -70,6 +70,7 @@ class Child:
                 raise ChildLost(f"{self.describe_end(self.see_off())} while it started") from None
             if message is None and left <= 0:
                 self.kill()
+                self.wait_until_gone()
                 raise ChildLost(f"it did not come up within {START_SECONDS:.0f} s")
             self._pid = None if message is None else message["ready"]
 

@@ -1,0 +1,128 @@
+"""Processes that die under their jobs, jobs that are stopped by force, and workers that leave children behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs_app.models import Job, JobAttempt, JobRun
+from tests.waiting import until
+from tests.worker.harness import Ledger, finished, is_gone, outcomes
+from tests.worker.isolation.conftest import Keeper
+from tests.worker.isolation.test_limits import bystanders
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        ("exit", "the process ended with exit code 3"),
+        ("self", "the process was killed by SIGKILL; the system does that when memory runs out"),
+        ("guard", "the process is gone"),
+    ],
+)
+def test_a_process_that_ends_is_a_crashed_attempt_that_tells_how(
+    keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger, tmp_path: Path, how: str, error: str
+) -> None:
+    worker = keeper.start()
+    with bystanders(zoo, samples, ledger, tmp_path / "gate"):
+        run = zoo.leave.enqueue(how=how)
+        assert finished(run) == ["failed"]
+    stored = JobRun.objects.get(pk=run.id)
+    assert (stored.outcome, stored.done_reason, stored.error) == ("crashed", "exhausted", error)
+    worker.stop()
+    assert keeper.marked() == []
+
+
+def test_an_exit_that_python_raises_is_an_error_as_in_a_thread(keeper: Keeper, zoo: Any) -> None:
+    keeper.start()
+    run = zoo.leave.enqueue(how="raise")
+    assert finished(run) == ["failed"]
+    assert outcomes(run) == ["error"]
+
+
+def test_a_job_that_crashes_three_times_is_quarantined(keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger) -> None:
+    worker = keeper.start()
+    run = zoo.segfault.enqueue()
+    assert finished(run) == ["failed"]
+    stored = JobRun.objects.get(pk=run.id)
+    assert (outcomes(run), stored.done_reason, stored.attempts) == (["crashed"] * 3, "quarantined", 3)
+    assert stored.error == "the process was killed by SIGSEGV"
+    assert set(JobAttempt.objects.values_list("log_excerpt", flat=True)) == {"about to fall"}
+    assert len({line["pid"] for line in ledger.lines("began")}) == 3
+    assert finished(zoo.who.enqueue(), samples.ping.enqueue()) == ["succeeded"] * 2
+    log = worker.stop()
+    assert "Segmentation fault" in log
+    assert "zoo.py" in log  # where
+
+
+def test_a_process_job_hears_that_it_is_to_stop(keeper: Keeper, zoo: Any, ledger: Ledger) -> None:
+    keeper.start()
+    run = zoo.stop_when_asked.enqueue()
+    ledger.wait("began")
+    Job.objects.filter(pk=run.id).update(cancel_requested=True)
+    assert finished(run) == ["cancelled"]
+    assert outcomes(run) == ["cancelled"]
+
+
+def test_an_abort_kills_the_process_now(keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger, tmp_path: Path) -> None:
+    worker = keeper.start()
+    with bystanders(zoo, samples, ledger, tmp_path / "gate"):
+        run = zoo.never_ask.enqueue()
+        ledger.wait("began", 4)
+        Job.objects.filter(pk=run.id).update(cancel_requested=True, abort_requested=True)
+        assert finished(run) == ["cancelled"]
+        assert is_gone(ledger.lines("began")[-1]["pid"])
+    stored = JobRun.objects.get(pk=run.id)
+    assert (stored.outcome, stored.done_reason) == ("cancelled", "cancelled")
+    assert stored.error == "stopped by force: the process was killed"
+    worker.stop()
+    assert keeper.marked() == []
+
+
+def test_a_killed_worker_leaves_no_process_behind(keeper: Keeper, zoo: Any, ledger: Ledger, tmp_path: Path) -> None:
+    """Not even what its jobs started and hid: the guards see to it."""
+    worker = keeper.start()
+    hidden, plain = zoo.fork.enqueue(then="hang"), zoo.stay.enqueue(until=str(tmp_path / "gate"))
+    (forked,) = ledger.wait("forked")
+    ledger.wait("began")
+    os.kill(worker.pid, signal.SIGKILL)
+    worker.wait()
+    until(lambda: all(is_gone(pid) for pid in [forked["pid"], *forked["pids"]]), seconds=5, every=0.02)
+    until(lambda: not keeper.marked(), seconds=5, every=0.02)
+    (tmp_path / "gate").touch()
+    keeper.start()
+    assert finished(hidden, plain) == ["failed", "succeeded"]
+    assert outcomes(plain) == ["lost", "success"]
+
+
+@pytest.mark.parametrize(
+    ("fate", "state", "outcome"), [("release", "retrying", "interrupted"), ("fail", "failed", "interrupted")]
+)
+def test_what_outlives_the_grace_of_a_stopping_worker_is_killed_and_then_reported(
+    keeper: Keeper, zoo: Any, ledger: Ledger, fate: str, state: str, outcome: str
+) -> None:
+    worker = keeper.start("--grace", "1", "--on-shutdown", fate)
+    run = zoo.never_ask.enqueue()
+    (began,) = ledger.wait("began")
+    worker.term()
+    assert worker.wait() == 0, worker.log()
+    assert is_gone(began["pid"])
+    assert (run.refresh().status, outcomes(run)) == (state, [outcome])
+    assert keeper.marked() == []
+
+
+def test_a_stopping_worker_waits_for_its_processes(keeper: Keeper, zoo: Any, ledger: Ledger, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    worker = keeper.start()
+    run = zoo.stay.enqueue(until=str(gate))
+    ledger.wait("began")
+    worker.term()
+    until(lambda: not Job.objects.exclude(worker_id="").exclude(pk=run.id).exists())
+    gate.touch()
+    assert worker.wait() == 0
+    assert finished(run) == ["succeeded"]
+    assert keeper.marked() == []
