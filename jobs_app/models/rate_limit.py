@@ -17,6 +17,7 @@ class RateLimit(JobsModel):
     class Meta:
         verbose_name = _("rate limit")
         verbose_name_plural = _("rate limits")
+        indexes = (models.Index("next_free_at", name="jobs_app_rate_age"),)
 
     def __str__(self) -> str:
         return f"{self.scope} {self.key}"

@@ -12,12 +12,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.prune import Pruned, prune
+from jobs_app.lifecycle.rates import forget_rates
 from jobs_app.lifecycle.turns import end_turn, take_turn
 from jobs_app.runtime.loops import Loop
 
 logger = logging.getLogger("jobs_app.runtime")
 
 LOOK_EVERY_SECONDS = 60.0
+AN_HOUR = timedelta(hours=1)
 A_DAY = timedelta(days=1)
 RECENT = 2 * A_DAY
 LONGEST_TURN_SECONDS = 3600.0  # after which another process goes on, if the one whose turn it was died
@@ -51,7 +53,13 @@ def _prune(connection: BaseDatabaseWrapper, go_on: GoOn, chore: str, *, every: f
     return not pruned.complete and pruned.total > 0
 
 
-CHORES: Sequence[Chore] = (prune_recent, prune_all)
+def forget_old_rates(connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
+    if take_turn(connection, "rates", seconds=AN_HOUR.total_seconds()):
+        forget_rates(connection, go_on)
+    return False
+
+
+CHORES: Sequence[Chore] = (prune_recent, prune_all, forget_old_rates)
 
 
 class Janitor(Loop):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
 
 from jobs_app.lifecycle import prune as prune_module
-from jobs_app.models import JobRun
+from jobs_app.models import JobRun, RateLimit
 from jobs_app.runtime import janitor as janitor_module
 from jobs_app.runtime import loops
-from jobs_app.runtime.janitor import Janitor, prune_all, prune_recent
+from jobs_app.runtime.janitor import Janitor, forget_old_rates, prune_all, prune_recent
 from tests.lifecycle.history import days_ago, finished, left, nothing_is_half
-from tests.lifecycle.rows import at
+from tests.lifecycle.rows import T, at
 from tests.waiting import until
 from tests.worker.harness import working
 
@@ -181,3 +182,12 @@ def test_a_worker_has_one() -> None:
     with working():
         until(lambda: old not in left(), every=0.02)
     assert not JobRun.objects.exists()
+
+
+def test_rates_that_started_nothing_for_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs_app.lifecycle.rates.ROWS_PER_STATEMENT", 2)
+    with at(0):
+        for hours in (-25, -26, -27, -23, 1):
+            RateLimit.objects.create(scope="type x", key=str(hours), next_free_at=T + timedelta(hours=hours))
+        assert not forget_old_rates(connection, always)
+    assert set(RateLimit.objects.filter(scope="type x").values_list("key", flat=True)) == {"-23", "1"}
