@@ -201,7 +201,7 @@ class RunHandle:
         return await sync_to_async(self.abort, thread_sensitive=True)(actor, reason)
 
     def retry(self, actor: Any = "", reason: str = "", *, payload: Mapping[str, Any] | None = None) -> RunHandle:
-        """This run if it waits for later, due now; else a new one that repeats it, with `payload` where one is given."""
+        """This run if it waits for later, due now; else a new one that repeats it, with `payload` if given."""
         from jobs_app.lifecycle import control
 
         acted = control.retry(self.id, actor, reason, payload)

@@ -11,9 +11,10 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 
 from jobs_app import get_run, job
-from jobs_app.errors import RunNotFound, WaitTimeout
+from jobs_app.errors import NotPossible, RunNotFound, WaitTimeout
 from jobs_app.handles import Progress, RunHandle
-from jobs_app.models import Job, JobRun
+from jobs_app.models import ControlEvent, Job, JobRun
+from tests.by_hand import HandWorker
 
 Assert = Callable[[int], Any]
 
@@ -201,3 +202,54 @@ def test_async_code_waits_too(report: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert pauses == [0.5, 0.5]
     with pytest.raises(WaitTimeout, match="Is a worker running"):
         async_to_sync(report.enqueue().await_finished)(0)
+
+
+@pytest.mark.django_db
+def test_a_run_is_cancelled_by_its_handle(report: Any) -> None:
+    run = report.enqueue()
+    assert run.cancel("ann", "not needed")
+    assert (run.refresh().status, run.error) == ("cancelled", "not needed")
+    assert run.cancel().skipped == {run.id: "has already been cancelled"}
+    event = ControlEvent.objects.order_by("pk")[0]
+    assert (event.actor, event.action, event.target, event.reason) == ("ann", "cancel", str(run.id), "not needed")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("verb", "by_force"), [("cancel", False), ("abort", True)])
+def test_a_run_that_runs_is_asked_to_stop_by_its_handle(report: Any, verb: str, by_force: bool) -> None:
+    run = report.enqueue()
+    HandWorker().claim()
+    assert getattr(run, verb)().asked == [run.id]
+    row = Job.objects.get()
+    assert (row.cancel_requested, row.abort_requested) == (True, by_force)
+
+
+@pytest.mark.django_db
+def test_retry_gives_the_run_itself_where_it_waits_and_a_new_one_where_it_has_ended(report: Any) -> None:
+    run = report.options(delay="1h").enqueue(account="north")
+    assert run.retry() is run
+    assert run.status == "queued"
+    run.cancel()
+    again = run.retry("ann", payload={"account": "south"})
+    assert (again.id != run.id, again.status, again.payload) == (True, "queued", {"account": "south"})
+    assert Job.objects.get().parent == run.id
+
+
+@pytest.mark.django_db
+def test_retry_of_a_run_that_cannot_be_says_why(report: Any) -> None:
+    run = report.enqueue()
+    with pytest.raises(NotPossible, match=f"run {run.id} cannot be retried: it is due already"):
+        run.retry()
+    [job] = HandWorker().claim()
+    with pytest.raises(NotPossible, match="it runs on worker"):
+        run.retry()
+    assert job.id == run.id
+
+
+@pytest.mark.django_db
+def test_async_code_stops_and_retries_too(report: Any) -> None:
+    run = report.enqueue()
+    assert async_to_sync(run.acancel)("ann").moved == [run.id]
+    again = async_to_sync(run.aretry)("ann")
+    assert again.status == "queued"
+    assert async_to_sync(again.aabort)().moved == [again.id]

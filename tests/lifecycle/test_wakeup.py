@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from jobs_app.lifecycle import wakeup
+from jobs_app.lifecycle import control, wakeup
 from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.wakeup import CHANNEL, message, read_message, worth_sending
 from tests.lifecycle.rows import new_job, stored
@@ -65,6 +65,17 @@ def test_a_statement_wakes_each_of_its_lanes_once(ear: Ear) -> None:
 def test_work_that_is_due_later_wakes_nobody(ear: Ear) -> None:
     stored(delay=60)
     assert ear.heard() == []
+
+
+def test_what_an_operator_lets_go_wakes_its_lane(ear: Ear) -> None:
+    [run_id] = stored(delay=60, queue="mail", priority=5)
+    control.retry(run_id, "ann")
+    assert ear.heard() == ["5:mail"]
+    stored(3, subject="shop-7")
+    control.pause("subject", "shop-7", "ann")
+    ear.heard()
+    control.resume("subject", "shop-7", "ann")
+    assert ear.heard() == ["0:default"]
 
 
 def test_a_burst_is_told_once(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,29 @@
+"""Every act of an operator, as Python calls it: admin, command line and HTTP call these and nothing else.
+
+Each takes who acts (a user, whose permission it checks before anything changes, or the name under which code acts) and
+why, writes a control event in the transaction that does it, and gives back what moved, what was skipped, and why.
+"""
+
+from jobs_app.lifecycle.control.acting import Acted
+from jobs_app.lifecycle.control.again import retry
+from jobs_app.lifecycle.control.lost import fail, requeue
+from jobs_app.lifecycle.control.pausing import pause, resume
+from jobs_app.lifecycle.control.queues import limit_queue, unlimit_queue
+from jobs_app.lifecycle.control.schedules import pause_schedule, resume_schedule, trigger_schedule
+from jobs_app.lifecycle.control.stop import abort, cancel
+
+__all__ = [
+    "Acted",
+    "abort",
+    "cancel",
+    "fail",
+    "limit_queue",
+    "pause",
+    "pause_schedule",
+    "requeue",
+    "resume",
+    "resume_schedule",
+    "retry",
+    "trigger_schedule",
+    "unlimit_queue",
+]

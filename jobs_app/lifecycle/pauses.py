@@ -1,0 +1,48 @@
+"""What is paused now. The rows of `Pause` are the truth: claims and enqueues look at them, so a pause holds at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Q
+
+from jobs_app.lifecycle.database import now_parameter, now_sql
+from jobs_app.models import Scope
+from jobs_app.registry import SYSTEM_QUEUE
+
+IN_FORCE = "SELECT scope, name FROM jobs_app_pause WHERE until IS NULL OR until > {now}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pauses:
+    """What may not start at this moment. The app's own chores always may."""
+
+    everything: bool = False
+    queues: frozenset[str] = frozenset()
+    job_types: frozenset[str] = frozenset()
+    subjects: frozenset[str] = frozenset()
+
+    def allows(self, queue: str) -> bool:
+        """May jobs of this queue start, but for those whose type or subject is paused?"""
+        return queue == SYSTEM_QUEUE or not (self.everything or queue in self.queues)
+
+
+def read_pauses(connection: BaseDatabaseWrapper) -> Pauses:
+    """One small query, so that whoever claims can ask each second."""
+    with connection.cursor() as cursor:
+        cursor.execute(IN_FORCE.format(now=now_sql(connection)), {"now": now_parameter(connection)})
+        found = cursor.fetchall()
+    named = {scope: frozenset(name for its, name in found if its == scope) for scope in Scope.values}
+    return Pauses(
+        everything=bool(named[Scope.ALL]),
+        queues=named[Scope.QUEUE],
+        job_types=named[Scope.JOB_TYPE],
+        subjects=named[Scope.SUBJECT],
+    )
+
+
+def in_force(now: datetime) -> Q:
+    """The same for rows of `Pause`."""
+    return Q(until=None) | Q(until__gt=now)

@@ -1,0 +1,137 @@
+"""Who may act: each verb asks for a permission of its own before it changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser, Group, Permission, User
+from django.core.exceptions import PermissionDenied
+from django.utils.functional import SimpleLazyObject
+
+from jobs_app import job
+from jobs_app.lifecycle import control
+from jobs_app.models import ControlEvent, Job, Pause, QueueState, ScheduleState
+from tests.lifecycle.rows import T, done, one_running, stored, tables
+
+pytestmark = pytest.mark.django_db
+
+Verb = Callable[[Any], control.Acted]
+
+
+def waiting() -> Any:
+    return Job.objects.filter(state="queued").values_list("pk", flat=True).first()
+
+
+def running() -> Any:
+    return Job.objects.filter(state="running").values_list("pk", flat=True).first()
+
+
+def schedule(*, paused: bool) -> int:
+    return ScheduleState.objects.values_list("pk", flat=True).get(paused=paused)
+
+
+VERBS: dict[str, tuple[str, Verb]] = {
+    "cancel": ("cancel_job", lambda actor: control.cancel(waiting(), actor)),
+    "abort": ("abort_job", lambda actor: control.abort(running(), actor)),
+    "retry": ("retry_job", lambda actor: control.retry(waiting(), actor)),
+    "fail": ("fail_job", lambda actor: control.fail(waiting(), actor)),
+    "requeue": ("requeue_job", lambda actor: control.requeue(running(), actor)),
+    "pause": ("pause_work", lambda actor: control.pause("queue", "mail", actor)),
+    "resume": ("resume_work", lambda actor: control.resume("queue", "paused", actor)),
+    "pause schedule": ("pause_work", lambda actor: control.pause_schedule(schedule(paused=False), actor)),
+    "resume schedule": ("resume_work", lambda actor: control.resume_schedule(schedule(paused=True), actor)),
+    "trigger schedule": ("trigger_job", lambda actor: control.trigger_schedule(schedule(paused=False), actor)),
+    "limit": ("change_queuestate", lambda actor: control.limit_queue("mail", actor, concurrency=2)),
+    "unlimit": ("change_queuestate", lambda actor: control.unlimit_queue("limited", actor)),
+}
+EACH = pytest.mark.parametrize("verb", VERBS)
+
+
+@pytest.fixture(autouse=True)
+def something_to_do() -> None:
+    @job(name="work")
+    def work() -> None: ...
+
+    one_running()
+    stored(1, delay=3600)
+    Pause.objects.create(scope="queue", name="paused")
+    QueueState.objects.create(name="limited", max_running=1)
+    for subject, paused in (("a", True), ("b", False)):
+        ScheduleState.objects.create(
+            job_type="work", subject=subject, interval_seconds=60, next_run_at=T + timedelta(days=999), paused=paused
+        )
+
+
+def everything() -> Any:
+    others = (Pause, QueueState, ScheduleState, ControlEvent)
+    return tables(), [list(model.objects.order_by("pk").values()) for model in others]
+
+
+def user_with(*codenames: str, **changes: Any) -> User:
+    user = User.objects.create_user("ann", **changes)
+    user.user_permissions.set(Permission.objects.filter(content_type__app_label="jobs_app", codename__in=codenames))
+    assert user.user_permissions.count() == len(codenames)
+    return User.objects.get()
+
+
+@EACH
+def test_a_user_with_the_permission_may(verb: str) -> None:
+    permission, act = VERBS[verb]
+    assert act(user_with(permission))
+    event = ControlEvent.objects.get()
+    assert (event.actor, event.action, event.moved) == ("ann", verb.partition(" ")[0], 1)
+
+
+@EACH
+def test_a_user_with_every_other_permission_may_not(verb: str) -> None:
+    permission, act = VERBS[verb]
+    others = {name for name, _ in VERBS.values()} - {permission}
+    user, before = user_with(*others), everything()
+    with pytest.raises(PermissionDenied, match=f"ann has no permission jobs_app.{permission}"):
+        act(user)
+    assert everything() == before
+
+
+@EACH
+def test_a_superuser_may_and_an_inactive_user_never(verb: str) -> None:
+    permission, act = VERBS[verb]
+    before = everything()
+    with pytest.raises(PermissionDenied):
+        act(user_with(permission, is_active=False))
+    User.objects.update(is_superuser=True)
+    with pytest.raises(PermissionDenied):
+        act(User.objects.get())
+    assert everything() == before
+    User.objects.update(is_active=True)
+    assert act(User.objects.get())
+
+
+@EACH
+def test_an_anonymous_user_may_not_and_code_may(verb: str) -> None:
+    _, act = VERBS[verb]
+    with pytest.raises(PermissionDenied, match="an anonymous user has no permission"):
+        act(AnonymousUser())
+    assert act("nightly clean-up")
+    assert ControlEvent.objects.get().actor == "nightly clean-up"
+
+
+def test_a_permission_may_come_from_a_group_and_the_user_from_a_request() -> None:
+    user = User.objects.create_user("ann")
+    group = Group.objects.create(name="operators")
+    group.permissions.add(Permission.objects.get(codename="cancel_job"))
+    user.groups.add(group)
+    lazy = SimpleLazyObject(User.objects.get)
+    assert control.cancel(waiting(), lazy)
+
+
+def test_nothing_is_told_to_who_may_not() -> None:
+    """Also bad input and unknown runs are no one else's business."""
+    job = one_running(job_type="other")
+    done(job)
+    with pytest.raises(PermissionDenied):
+        control.cancel("no id", user_with())
+    with pytest.raises(PermissionDenied):
+        control.pause("nonsense", "x", User.objects.get())
