@@ -21,10 +21,9 @@ from django.db.models import Q, QuerySet
 from jobs_app.lifecycle.database import database_now, is_conflict, pinned_transaction
 from jobs_app.lifecycle.locks import try_lock
 from jobs_app.lifecycle.parking import BEGINNING, Chunk, open_chunk, park_chunk
-from jobs_app.lifecycle.pauses import Pauses, in_force, read_pauses
-from jobs_app.models import Pause, Scope
+from jobs_app.lifecycle.pauses import PARKING, Pauses, in_force, read_pauses
+from jobs_app.models import Pause
 
-PARKING = (Scope.JOB_TYPE, Scope.SUBJECT)  # of the others, workers drop whole lanes
 # An enqueue that saw a pause may commit when what was parked has been opened: a second walk looks for those, and one
 # each hour for the later still.
 LATE_COMMITS = timedelta(seconds=60)

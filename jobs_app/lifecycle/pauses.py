@@ -12,7 +12,8 @@ from jobs_app.lifecycle.database import now_parameter, now_sql
 from jobs_app.models import Scope
 from jobs_app.registry import SYSTEM_QUEUE
 
-IN_FORCE = "SELECT scope, name FROM jobs_app_pause WHERE until IS NULL OR until > {now}"
+ROWS = "SELECT scope, name, until IS NULL OR until > {now}, parked FROM jobs_app_pause"
+PARKING = (Scope.JOB_TYPE, Scope.SUBJECT)  # jobs of these are parked; of the others, workers drop whole lanes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class Pauses:
     queues: frozenset[str] = frozenset()
     job_types: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()
+    are_unfinished: bool = False  # jobs are still to be parked, or to be opened again
 
     def allows(self, queue: str) -> bool:
         """May jobs of this queue start, but for those whose type or subject is paused?"""
@@ -32,14 +34,16 @@ class Pauses:
 def read_pauses(connection: BaseDatabaseWrapper) -> Pauses:
     """One small query, so that whoever claims can ask each second."""
     with connection.cursor() as cursor:
-        cursor.execute(IN_FORCE.format(now=now_sql(connection)), {"now": now_parameter(connection)})
-        found = cursor.fetchall()
+        cursor.execute(ROWS.format(now=now_sql(connection)), {"now": now_parameter(connection)})
+        rows = cursor.fetchall()
+    found = [(scope, name) for scope, name, holds, _ in rows if holds]
     named = {scope: frozenset(name for its, name in found if its == scope) for scope in Scope.values}
     return Pauses(
         everything=bool(named[Scope.ALL]),
         queues=named[Scope.QUEUE],
         job_types=named[Scope.JOB_TYPE],
         subjects=named[Scope.SUBJECT],
+        are_unfinished=any(not holds or (scope in PARKING and not parked) for scope, _, holds, parked in rows),
     )
 
 

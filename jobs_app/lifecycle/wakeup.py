@@ -11,6 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.lifecycle.database import is_postgres
 
 CHANNEL = "jobs_app"
+RULES_CHANGED = "*"  # is no lane
 
 # A NOTIFY takes a lock over the whole server at commit, so a burst of enqueues sends few of them.
 QUIET_SECONDS = 0.005
@@ -44,7 +45,15 @@ def worth_sending(text: str) -> bool:
 
 def tell(connection: BaseDatabaseWrapper, lanes: Iterable[tuple[str, int]]) -> None:
     """Say that these lanes have work, where no enqueue does; delivered when the transaction commits."""
-    calls = sorted({message(queue, priority) for queue, priority in lanes})
+    _send(connection, sorted({message(queue, priority) for queue, priority in lanes}))
+
+
+def tell_rules_changed(connection: BaseDatabaseWrapper) -> None:
+    """Say that an operator changed what may start: workers look at everything anew."""
+    _send(connection, [RULES_CHANGED])
+
+
+def _send(connection: BaseDatabaseWrapper, calls: list[str]) -> None:
     if calls and is_postgres(connection):
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_notify(%s, call) FROM unnest(%s::text[]) AS call", [CHANNEL, calls])

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
+from jobs_app.lifecycle.pause_walks import continue_pauses
 from jobs_app.lifecycle.prune import Pruned, prune
 from jobs_app.lifecycle.rates import forget_rates
 from jobs_app.lifecycle.turns import end_turn, take_turn
@@ -23,6 +24,7 @@ AN_HOUR = timedelta(hours=1)
 A_DAY = timedelta(days=1)
 RECENT = 2 * A_DAY
 LONGEST_TURN_SECONDS = 3600.0  # after which another process goes on, if the one whose turn it was died
+PAUSES_SECONDS = 0.5  # then the other chores have a turn
 BREATH_SECONDS = 0.05  # between two batches, so that others get at the database
 
 GoOn: TypeAlias = Callable[[], bool]  # asked between batches: False ends the chore
@@ -59,7 +61,11 @@ def forget_old_rates(connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
     return False
 
 
-CHORES: Sequence[Chore] = (prune_recent, prune_all, forget_old_rates)
+def go_on_with_pauses(connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
+    return continue_pauses(connection, PAUSES_SECONDS) > 0
+
+
+CHORES: Sequence[Chore] = (go_on_with_pauses, prune_recent, prune_all, forget_old_rates)
 
 
 class Janitor(Loop):

@@ -19,10 +19,11 @@ from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.pace import Pace
-from jobs_app.worker.portions import Portion, split
+from jobs_app.worker.portions import Left, Portion, left_in_process, split
 from jobs_app.worker.serving import Serving
 
 LANES_EVERY_SECONDS = 1.0
+GATES_EVERY_SECONDS = 1.0
 LANES_SHARE = 0.05  # finding lanes may take this share of the time: an old open transaction makes it slow
 ANY_TYPE_EVERY_SECONDS = 0.05  # while short jobs come in full batches, others are asked for this often
 MOST_UNSTORED = 2000  # reports: what ran and what is recorded never drift further apart
@@ -56,6 +57,7 @@ class Claimer(Loop):
         room: Callable[[], Room],
         in_hand: Callable[[], Iterable[ClaimedJob]],
         launch: Callable[[list[ClaimedJob]], None],
+        call_janitor: Callable[[], object],
     ) -> None:
         super().__init__("claimer")
         self._worker_id = worker_id
@@ -68,6 +70,7 @@ class Claimer(Loop):
         self._room = room
         self._in_hand = in_hand
         self._launch = launch
+        self._call_janitor = call_janitor
         self._gates = Gatekeeper(serving)
         self._lanes = Lanes(serving, time.monotonic)
         self._heard: deque[tuple[str, int]] = deque()
@@ -76,6 +79,7 @@ class Claimer(Loop):
         self._lanes_cost = 0.0
         self._lanes_wanted = True
         self._recover_due = 0.0
+        self._gates_due = 0.0
         self._any_due = 0.0
         self._follow_up = False
         self.starved = False  # waits for a free thread, not for work
@@ -101,7 +105,7 @@ class Claimer(Loop):
         room = self._room()
         self.starved = room.now <= 0
         types = [name for name in self._types() if name not in self._gates.pauses.job_types]
-        is_more = self._gates.admit(self.connection, types, room.now)
+        is_more = self._gates.admit(self.connection, types, room.now, self._left(types))
         self._lanes.learn(self._gates.opened())
         if not self._claim(types, room):
             self._lanes_wanted |= self._thorough
@@ -146,7 +150,10 @@ class Claimer(Loop):
         return False
 
     def _split(self, types: list[str]) -> list[Portion]:
-        return split(types, self._gates.rules, self._in_hand)
+        return split(types, self._left(types))
+
+    def _left(self, types: list[str]) -> Left:
+        return left_in_process(types, self._gates.rules, self._in_hand)
 
     def _take(self, portion: Portion, room: int, *, may_walk: bool) -> Took:
         """Claim and launch. What a short batch may have missed is looked for from the beginning."""
@@ -192,6 +199,8 @@ class Claimer(Loop):
             self._lanes_wanted = True  # what it gave back may lie in a lane that nobody knows
         if time.monotonic() >= self._lanes_due():
             self._find_lanes()
+        if time.monotonic() >= self._gates_due:  # a pause is kept soon, also where looking for lanes takes long
+            self._look_at_gates()
         while self._heard:
             lane = self._heard.popleft()
             self._lanes.learn([lane])
@@ -206,6 +215,12 @@ class Claimer(Loop):
     def _find_lanes(self) -> None:
         self._lanes_wanted = False  # before the look: what is said from now on is not in it
         self._lanes_at = time.monotonic()
-        self._gates.refresh(self.connection)
+        self._look_at_gates()
         self._lanes.learn(find_lanes(self.connection))
         self._lanes_cost = time.monotonic() - self._lanes_at
+
+    def _look_at_gates(self) -> None:
+        self._gates_due = time.monotonic() + GATES_EVERY_SECONDS
+        self._gates.refresh(self.connection)
+        if self._gates.pauses.are_unfinished:
+            self._call_janitor()

@@ -87,6 +87,7 @@ class Worker:
             room=self._room,
             in_hand=lambda: [flight.job for flight in self.hangar.open()],
             launch=self._launch,
+            call_janitor=lambda: self.janitor.wake.set(),
         )
         shortest_lease = min([options.lease, *(job_type.lease for job_type in registry if job_type.lease)])
         self.beat = Beat(

@@ -57,11 +57,24 @@ def test_only_pauses_in_force_count_and_one_small_query_tells() -> None:
         assert read_pauses(connection) == Pauses(
             everything=True,
             queues=frozenset({"mail"}),
+            are_unfinished=True,
             job_types=frozenset({"work"}),
             subjects=frozenset({"shop-7", "shop-8"}),
         )
     with at(10):
-        assert read_pauses(connection) == Pauses(subjects=frozenset({"shop-8"}))
+        assert read_pauses(connection) == Pauses(subjects=frozenset({"shop-8"}), are_unfinished=True)
+
+
+def test_a_pause_is_unfinished_until_all_is_parked_and_from_its_end_on_until_it_is_gone() -> None:
+    pause = paused(until=T + timedelta(seconds=10))
+    Pause.objects.create(scope="queue", name="mail")
+    seen = []
+    for second, parked in [(0, False), (1, True), (11, True)]:
+        Pause.objects.filter(pk=pause.pk).update(parked=parked)
+        with at(second):
+            seen.append(read_pauses(connection).are_unfinished)
+    pause.delete()
+    assert [*seen, read_pauses(connection).are_unfinished] == [True, False, True, False]
 
 
 def test_nothing_paused_allows_everything_and_is_asked_for_in_one_query(django_assert_num_queries: Any) -> None:

@@ -72,10 +72,11 @@ def test_what_an_operator_lets_go_wakes_its_lane(ear: Ear) -> None:
     control.retry(run_id, "ann")
     assert ear.heard() == ["5:mail"]
     stored(3, subject="shop-7")
-    control.pause("subject", "shop-7", "ann")
     ear.heard()
+    control.pause("subject", "shop-7", "ann")
+    assert ear.heard() == ["*"]  # the rules changed
     control.resume("subject", "shop-7", "ann")
-    assert ear.heard() == ["0:default"]
+    assert ear.heard() == ["*", "0:default"]
 
 
 def test_a_burst_is_told_once(ear: Ear, monkeypatch: pytest.MonkeyPatch) -> None:

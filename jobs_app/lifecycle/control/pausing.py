@@ -14,6 +14,7 @@ from jobs_app.lifecycle.control.acting import Act, Acted, begin
 from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
 from jobs_app.lifecycle.pause_walks import PARKING, Walked, open_parked, park_waiting
 from jobs_app.lifecycle.pauses import in_force
+from jobs_app.lifecycle.wakeup import tell_rules_changed
 from jobs_app.models import ControlEvent, Pause, Scope
 from jobs_app.options import did_you_mean, subject_text
 from jobs_app.registry import SYSTEM_QUEUE, registry
@@ -31,6 +32,7 @@ def pause(scope: str, name: str, actor: Any, reason: str = "", until: datetime |
         acted = _begin(connection, act, Pause(scope=scope, name=name, until=until))
         detail = {"until": until.isoformat()} if until else {}
         event = act.record(connection, scope, name, acted, detail | ({"again": True} if acted.note else {}))
+        tell_rules_changed(connection)
     if scope in PARKING:
         _tell(connection, event, acted, park_waiting(connection, PATIENCE_SECONDS))
     return acted
@@ -44,6 +46,7 @@ def resume(scope: str, name: str, actor: Any, reason: str = "") -> Acted:
     with write_savepoint(connection):
         acted = _end(connection, Pause(scope=scope, name=name))
         event = act.record(connection, scope, name, acted, {})
+        tell_rules_changed(connection)
     if acted and scope in PARKING:
         _tell(connection, event, acted, open_parked(connection, PATIENCE_SECONDS))
     return acted

@@ -9,6 +9,7 @@ from jobs_app.conf import get_settings
 from jobs_app.errors import OptionInvalid
 from jobs_app.lifecycle.control.acting import Acted, begin
 from jobs_app.lifecycle.database import jobs_connection, write_savepoint
+from jobs_app.lifecycle.wakeup import tell_rules_changed
 from jobs_app.limits import NO_RULES, READERS, QueueRules, Rate
 from jobs_app.models import QueueState
 from jobs_app.options import read
@@ -42,6 +43,7 @@ def limit_queue(name: str, actor: Any, reason: str = "", **limits: Any) -> Acted
         rows.update_or_create(name=name, defaults=changed, create_defaults=start | changed)
         acted = Acted(moved=[name])
         act.record(connection, "queue", name, acted, {"limits": changed})
+        tell_rules_changed(connection)
     return acted
 
 
@@ -54,6 +56,7 @@ def unlimit_queue(name: str, actor: Any, reason: str = "") -> Acted:
         gone, _ = QueueState.objects.using(connection.alias).filter(name=name).delete()
         acted = Acted(moved=[name]) if gone else Acted(skipped={name: "has no limits of its own"})
         act.record(connection, "queue", name, acted, {})
+        tell_rules_changed(connection)
     return acted
 
 
