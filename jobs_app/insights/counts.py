@@ -24,6 +24,7 @@ class QueueCounts:
     queued: int = 0  # due, never tried
     scheduled: int = 0  # due later, never tried
     retrying: int = 0  # tried before
+    held: int = 0  # of these three: waits for its key, for a limit, or for the end of a pause
     running: int = 0
     oldest_due_at: datetime | None = None
 
@@ -50,8 +51,8 @@ class EndedCounts:
 WAITING = """
 SELECT queue, sum(CASE WHEN attempts = 0 AND run_at <= %(now)s THEN 1 ELSE 0 END),
        sum(CASE WHEN attempts = 0 AND run_at > %(now)s THEN 1 ELSE 0 END),
-       sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END)
-  FROM (SELECT queue, attempts, run_at FROM jobs_app_job WHERE state = 'queued' LIMIT %(limit)s) AS waiting
+       sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), sum(CASE WHEN hold <> '' THEN 1 ELSE 0 END)
+  FROM (SELECT queue, attempts, run_at, hold FROM jobs_app_job WHERE state = 'queued' LIMIT %(limit)s) AS waiting
  GROUP BY queue
 """
 
@@ -60,8 +61,8 @@ def live(connection: BaseDatabaseWrapper, *, limit: int = MOST_WAITING) -> LiveC
     """What each queue holds now; queues of known job types are there also when they are empty."""
     now = database_now(connection)
     found = {name: QueueCounts(queue=name) for name in _declared_queues()}
-    for name, queued, scheduled, retrying in _waiting(connection, now, limit + 1):
-        found[name] = QueueCounts(queue=name, queued=queued, scheduled=scheduled, retrying=retrying)
+    for name, queued, scheduled, retrying, held in _waiting(connection, now, limit + 1):
+        found[name] = QueueCounts(queue=name, queued=queued, scheduled=scheduled, retrying=retrying, held=held)
     for name, running in _running(connection):
         found.setdefault(name, QueueCounts(queue=name)).running = running
     for name, oldest in _oldest_due(connection, now).items():

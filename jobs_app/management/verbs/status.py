@@ -8,11 +8,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from jobs_app import durations
-from jobs_app.insights import counts, processes
+from jobs_app.insights import counts, pauses, processes
 from jobs_app.insights.counts import EndedCounts, LiveCounts, QueueCounts
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
-from jobs_app.models import WorkerKind, WorkerState
+from jobs_app.models import Pause, WorkerKind, WorkerState
 
 
 def add_arguments(parser: CommandParser) -> None: ...
@@ -21,9 +21,12 @@ def add_arguments(parser: CommandParser) -> None: ...
 def handle(options: dict[str, Any], out: Output) -> None:
     connection = jobs_connection()
     live, ended, found = counts.live(connection), counts.ended(connection), processes.newest(connection)
+    paused = pauses.newest(connection, live.at)
     if out.as_json:
-        out.json(_data(live, ended, found))
+        out.json(_data(live, ended, found, paused))
         return
+    for each in paused:
+        out.line(_pause_text(each))
     _print_queues(live, out)
     out.line()
     _print_ended(ended, out)
@@ -34,9 +37,11 @@ def handle(options: dict[str, Any], out: Output) -> None:
         out.note("No worker is alive: jobs wait until one is started with manage.py runworker.")
 
 
-def _data(live: LiveCounts, ended: EndedCounts, found: list[WorkerState]) -> dict[str, Any]:
+def _data(live: LiveCounts, ended: EndedCounts, found: list[WorkerState], paused: list[Pause]) -> dict[str, Any]:
+    names = ("scope", "name", "reason", "actor", "until", "created_at")
     return {
         "at": live.at,
+        "pauses": [{name: getattr(each, name) for name in names} for each in paused],
         "queues": [_queue_data(each, live.at) for each in live.queues],
         "queues_capped": live.is_capped,
         "last_24_hours": ended.states,
@@ -51,6 +56,7 @@ def _queue_data(each: QueueCounts, now: datetime) -> dict[str, Any]:
         "queued": each.queued,
         "scheduled": each.scheduled,
         "retrying": each.retrying,
+        "held": each.held,
         "running": each.running,
         "oldest_wait_seconds": _wait(each, now),
     }
@@ -67,10 +73,16 @@ def _print_queues(live: LiveCounts, out: Output) -> None:
     for each in live.queues:
         wait = _wait(each, live.at)
         oldest = None if wait is None else durations.rough(wait)
-        rows.append((each.queue, each.queued, each.scheduled, each.retrying, each.running, oldest))
-    out.table(("QUEUE", "QUEUED", "SCHEDULED", "RETRYING", "RUNNING", "OLDEST WAIT"), rows)
+        rows.append((each.queue, each.queued, each.scheduled, each.retrying, each.held, each.running, oldest))
+    out.table(("QUEUE", "QUEUED", "SCHEDULED", "RETRYING", "HELD", "RUNNING", "OLDEST WAIT"), rows)
     if live.is_capped:
         out.line(f"More than {counts.MOST_WAITING} jobs wait: queued, scheduled and retrying are at least these.")
+
+
+def _pause_text(each: Pause) -> str:
+    until = "" if each.until is None else f" until {each.until.isoformat(timespec='seconds')}"
+    by = f" by {each.actor}" if each.actor else ""
+    return f"Paused{by}{until}: {each}{f' ({each.reason})' if each.reason else ''}"
 
 
 def _print_ended(ended: EndedCounts, out: Output) -> None:

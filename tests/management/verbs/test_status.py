@@ -10,6 +10,7 @@ from django.db import connection
 
 from jobs_app import job
 from jobs_app.insights import counts
+from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import WorkerKind
@@ -47,8 +48,8 @@ def at_work(report: Any) -> Any:
 def test_a_table_for_people(at_work: Any) -> None:
     data, words = jobs("status")
     assert data.splitlines() == [
-        "QUEUE    QUEUED  SCHEDULED  RETRYING  RUNNING  OLDEST WAIT",
-        "reports       1          0         0        0  1m 20s",
+        "QUEUE    QUEUED  SCHEDULED  RETRYING  HELD  RUNNING  OLDEST WAIT",
+        "reports       1          0         0     0        0  1m 20s",
         "",
         "Last 24 hours: 1 succeeded, 0 failed, 0 cancelled",
         "",
@@ -63,9 +64,9 @@ def test_a_table_for_people(at_work: Any) -> None:
 def test_json_for_programs(at_work: Any) -> None:
     told = jobs_json("status")
     assert (told["schema"], told["at"]) == (1, "2026-01-01T12:01:20+00:00")
-    assert told["queues"] == [
-        {"queue": "reports", "queued": 1, "scheduled": 0, "retrying": 0, "running": 0, "oldest_wait_seconds": 80.0}
-    ]
+    counted = {"queued": 1, "scheduled": 0, "retrying": 0, "held": 0, "running": 0}
+    assert told["queues"] == [{"queue": "reports", **counted, "oldest_wait_seconds": 80.0}]
+    assert told["pauses"] == []
     assert told["last_24_hours"] == {"succeeded": 1, "failed": 0, "cancelled": 0}
     assert (told["queues_capped"], told["last_24_hours_capped"]) == (False, False)
     assert [(each["id"], each["kind"], each["status"]) for each in told["processes"]] == [
@@ -73,6 +74,18 @@ def test_json_for_programs(at_work: Any) -> None:
         ("host-3-c", "scheduler", "alive"),
         ("host-1-a", "worker", "late"),
     ]
+
+
+def test_what_is_paused_is_said_with_who_and_why(at_work: Any) -> None:
+    control.pause("subject", "shop-7", "ann", "they asked", until=NOON + timedelta(hours=1))
+    control.pause("all", "", "bob")
+    told = jobs("status")[0].splitlines()
+    assert told[:2] == [
+        "Paused by bob: everything",
+        "Paused by ann until 2026-01-01T13:00:00+00:00: subject shop-7 (they asked)",
+    ]
+    first = jobs_json("status")["pauses"][1]
+    assert (first["scope"], first["name"], first["actor"], first["reason"]) == ("subject", "shop-7", "ann", "they asked")
 
 
 def test_that_nobody_works_is_said(report: Any) -> None:
