@@ -45,9 +45,9 @@ class KeyUse:
         return (
             _below(self.total, queue.concurrency_per_key)
             and _below(self.by_type[job.job_type], job_type.concurrency_per_key)
-            # Who waits for the rate of a key has its moment taken; a period's worth of them is enough.
-            and _below(self.waiting, queue.rate_per_key and queue.rate_per_key.starts)
-            and _below(self.waiting_by_type[job.job_type], job_type.rate_per_key and job_type.rate_per_key.starts)
+            # For the rate of a key so many wait beside the others as may start at once.
+            and _below(self.waiting, queue.rate_per_key and queue.rate_per_key.saved + 1)
+            and _below(self.waiting_by_type[job.job_type], job_type.rate_per_key and job_type.rate_per_key.saved + 1)
         )
 
 

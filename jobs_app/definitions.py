@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from inspect import isroutine
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, overload
 
@@ -86,19 +86,18 @@ class JobDefinition(Generic[Params, Returned]):
 
     def enqueue_payload(self, payload: Mapping[str, Any] | None = None) -> RunHandle:
         """`enqueue` for a payload that came as one value."""
-        from jobs_app.lifecycle.conflicts import enqueue_or, enqueue_throttled
-        from jobs_app.lifecycle.enqueue import enqueue_once
+        from jobs_app.lifecycle.conflicts import enqueue_once, enqueue_or, enqueue_throttled
 
         self._require_enabled()
         job, checked = self._drafts.draft({} if payload is None else payload)
+        store = partial(enqueue_or, on_conflict=self._drafts.on_conflict)
         if self._drafts.throttle is not None:
-            found = enqueue_throttled(job, self._drafts.throttle, self._drafts.on_conflict)
-            return _handle(self.name, found, checked)
+            store = partial(enqueue_throttled, seconds=self._drafts.throttle, on_conflict=self._drafts.on_conflict)
         if "idempotency_key" not in self._options:
-            return _handle(self.name, enqueue_or(job, self._drafts.on_conflict), checked)
+            return _handle(self.name, store(job), checked)
         # Without defaults: spelling one out is no other work, and neither is a field that a later release adds.
         body = self.job_type.schema.without_defaults(checked)
-        run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body)
+        run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body, store=store)
         return RunHandle(run_id, created=False) if stored is None else _handle(self.name, stored, checked)
 
     def _require_enabled(self) -> None:

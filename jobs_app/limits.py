@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -32,12 +33,16 @@ class Rate(NamedTuple):
 
     @property
     def step(self) -> timedelta:
-        return timedelta(seconds=self.seconds / (self.starts - self.saved))
+        return timedelta(microseconds=math.ceil(self.seconds * 1_000_000 / (self.starts - self.saved)))
+
+    def free_at(self, next_free: datetime | None, now: datetime) -> datetime:
+        """When the next one may start; a moment in the past where some are saved up."""
+        oldest = now - self.step * self.saved
+        return oldest if next_free is None else max(next_free, oldest)
 
     def take(self, next_free: datetime | None, now: datetime, wanted: int) -> tuple[int, datetime]:
         """How many of `wanted` may start now, and when the next one may after them."""
-        oldest = now - self.step * self.saved
-        free_at = oldest if next_free is None else max(next_free, oldest)
+        free_at = self.free_at(next_free, now)
         granted = 0
         while granted < wanted and free_at <= now:
             granted += 1

@@ -8,9 +8,10 @@ waits in front of them. Nothing is counted in memory or in counters: live rows s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain, groupby
 from typing import NamedTuple
 from uuid import UUID
 
@@ -20,13 +21,14 @@ from jobs_app.admission import elect, use_of
 from jobs_app.lifecycle import wakeup
 from jobs_app.lifecycle.database import is_postgres, now_sql, pinned_transaction
 from jobs_app.lifecycle.gated import Gated, Owner, Reader, gated_queues
+from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.locks import try_lock
-from jobs_app.lifecycle.opening import Opening
+from jobs_app.lifecycle.opening import Opening, Room
 from jobs_app.lifecycle.pauses import read_pauses
-from jobs_app.lifecycle.rates import Rates, Scope
+from jobs_app.lifecycle.rates import Rates
 from jobs_app.lifecycle.relation import relation
 from jobs_app.lifecycle.rules import Rules, limits_of, read_rules
-from jobs_app.limits import QueueRules
+from jobs_app.limits import ONE_RUNNING, QueueRules
 
 ROWS_PER_STEP = 500
 
@@ -38,6 +40,7 @@ class Asking:
     job_types: Sequence[str]
     rules: Rules
     room: int = ROWS_PER_STEP
+    room_of_type: Mapping[str, int] = field(default_factory=dict)  # where it can take fewer of one
     paused_subjects: Sequence[str] = ()
 
 
@@ -52,6 +55,7 @@ class Admitted(NamedTuple):
     opened: int = 0
     lanes: frozenset[tuple[str, int]] = frozenset()  # (queue, priority) of what opened
     is_more: bool = False  # another step would find something to do
+    is_cut: bool = False  # more could open if the asking worker had room
     wait_seconds: float | None = None  # until a rate lets the next one start
 
 
@@ -67,7 +71,7 @@ UPDATE jobs_app_job AS job
    SET hold = given.new_hold,
        run_at = CASE WHEN given.new_hold = '' THEN {now} ELSE coalesce(given.new_run_at, job.run_at) END
   FROM ({rows}) AS given
- WHERE job.id = given.id AND job.state = 'queued' AND job.hold IN ('new', 'key', 'limit')
+ WHERE job.id = given.id
 """
 COLUMNS = {"id": "uuid", "new_hold": "text", "new_run_at": "time"}
 TELL = "SELECT count(pg_notify(%s, call)) FROM unnest(%s::text[]) AS call"
@@ -115,36 +119,48 @@ class _Step:
     def run(self) -> Admitted:
         passed = self._pass_keys()
         opening = Opening(self._connection, self._queue, self._rules, self._reader, self._rates)
-        opened = opening.choose(self._asking.room, self._asking.job_types, self._turns.last_subject)
-        self._apply([Change(job.id, "") for job in opened])
+        opened = opening.choose(self._room(), self._turns.last_subject)
+        changes = [Change(job.id, "") for job in opened]
+        changes += [Change(job.id, "limit", moment) for job, moment in opening.deferred]
+        self._apply(changes)
+        self._is_more |= opening.is_more
         lanes = frozenset((self._queue, job.priority) for job in [*passed, *opened])
         if len(passed) + len(opened) > self._asking.room:
             self._tell(lanes)  # others have room as well
         wait = None if self._rates.next_at is None else (self._rates.next_at - self._rates.now).total_seconds()
-        return Admitted(len(passed) + len(opened), lanes, self._is_more, wait)
+        return Admitted(len(passed) + len(opened), lanes, self._is_more, opening.is_cut, wait)
 
     def _pass_keys(self) -> list[Gated]:
         """Each job that became due is looked at once; it goes on, or waits until somebody frees its key."""
         due = self._due()
-        keys = sorted({job.key for job in due if job.key is not None})
         if not due:
             return []
-        candidates = due + self._reader.first_waiting(keys) if keys else due
-        elected = self._elect(candidates, keys) if keys else candidates
+        keys = sorted({job.key for job in due if job.key is not None})
+        waiting = self._reader.first_waiting(keys) if keys else []
+        elected = self._elect(due + waiting, keys) if keys else due
         going_on = {job.id for job in elected}
-        sure = self._sure_keys(keys) if len(going_on) < len(candidates) else frozenset()
+        sure = self._sure_keys(keys) if len(going_on) < len(due) + len(waiting) else frozenset()
         losers = [job for job in due if job.id not in going_on]
         self._is_more |= any(job.key not in sure for job in losers)
         changes = [self._onward(job) for job in elected]
         changes += [Change(job.id, "key") for job in losers if job.key in sure]
         self._apply(changes)
+        self._fill(waiting, going_on)
         opened = {change.id for change in changes if change.hold == ""}
         return [job for job in elected if job.id in opened]
 
+    def _fill(self, waiting: Iterable[Gated], going_on: Set[UUID]) -> None:
+        """A key that let in all who were looked at may have room for the next: several may have ended together."""
+        left = {job.key for job in waiting if job.id not in going_on}
+        filled = {job.key for job in waiting if job.key and job.key not in left and job.policy not in ONE_RUNNING}
+        wake_next(self._connection, [Key(self._queue, key) for key in filled if key])
+        self._is_more |= bool(filled)
+
     def _due(self) -> list[Gated]:
         found: list[Gated] = []
-        for lane in self._reader.lanes("new"):
-            found += self._reader.due("new", lane, ROWS_PER_STEP)
+        for _, lanes in groupby(self._reader.lanes("new"), key=lambda lane: lane[1]):
+            if len(found) < ROWS_PER_STEP:
+                found += chain.from_iterable(self._reader.due("new", lane, ROWS_PER_STEP) for lane in lanes)
         found.sort(key=lambda job: job.urgency)
         self._is_more |= len(found) >= ROWS_PER_STEP
         return found[:ROWS_PER_STEP]
@@ -168,14 +184,12 @@ class _Step:
         return frozenset(keys) - {owner.key for owner in self._owners if owner.id not in locked}
 
     def _onward(self, job: Gated) -> Change:
-        limits = limits_of(job.job_type)
-        moments = [
-            self._rates.reserve(Scope(f"key of {self._queue}", job.key or ""), self._rules.rate_per_key),
-            self._rates.reserve(Scope(f"key of {job.job_type} in {self._queue}", job.key or ""), limits.rate_per_key),
-        ]
-        later = [moment for moment in moments if moment is not None]
-        is_limited = later or limits.is_shared or self._rules.is_shared
-        return Change(job.id, "limit" if is_limited else "", max(later, default=None))
+        is_limited = self._rules.is_shared or limits_of(job.job_type).is_shared
+        return Change(job.id, "limit" if is_limited else "")
+
+    def _room(self) -> Room:
+        asking = self._asking
+        return Room(asking.room, {name: asking.room_of_type.get(name, asking.room) for name in asking.job_types})
 
     def _apply(self, changes: Sequence[Change]) -> None:
         if not changes:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.errors import KeyTaken
+from jobs_app.errors import IdempotencyConflict, KeyTaken
 from jobs_app.lifecycle.database import jobs_connection, write_savepoint
 from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.holders import find_run, replace_waiting
-from jobs_app.lifecycle.idempotency import take_key
+from jobs_app.lifecycle.idempotency import free_key, hash_of, point_key, take_key
 from jobs_app.lifecycle.new_job import Enqueued, NewJob
 
 TRIES = 3
 
 
-def enqueue_or(job: NewJob, on_conflict: str) -> Enqueued:
+def enqueue_or(job: NewJob, on_conflict: str = "return") -> Enqueued:
     """Store the job; where its key is taken, `return` the run that has it, raise an `error`, or `replace` its work."""
     connection = jobs_connection()
     for _ in range(TRIES):
@@ -26,16 +31,48 @@ def enqueue_or(job: NewJob, on_conflict: str) -> Enqueued:
     raise _taken(job, found, "changes faster than it can be replaced; try again")
 
 
+def enqueue_once(
+    job: NewJob,
+    *,
+    key: str,
+    body: Any = None,
+    store: Callable[[NewJob], Enqueued] = enqueue_or,
+) -> tuple[UUID, Enqueued | None]:
+    """Store the job unless the idempotency key was used before; then the id of that run, and None.
+
+    `body` is what must be the same under one key; without it, the whole payload. A twin in a transaction that is still
+    open is waited for.
+    """
+    connection = jobs_connection()
+    body_hash = hash_of(job.job_type, json.loads(job.payload) if body is None else body)
+    with write_savepoint(connection):
+        known = take_key(connection, scope=job.job_type, key=key, run_id=job.id, body_hash=body_hash)
+        if known is None:
+            new = store(job)
+            if new.created:
+                return new.id, new
+            point_key(connection, scope=job.job_type, key=key, run_id=new.id)
+            return new.id, None
+    run_id, known_hash = known
+    if known_hash != body_hash:
+        raise IdempotencyConflict(
+            f"idempotency key {key!r} of {job.job_type!r} was used for run {run_id} with another payload; "
+            "use a new key for new work"
+        )
+    return run_id, None
+
+
 def enqueue_throttled(job: NewJob, seconds: float, on_conflict: str) -> Enqueued:
     """Store the job unless one with its key was stored within the last `seconds`."""
     connection = jobs_connection()
+    scope, key = f"throttle {job.queue}", job.key or job.job_type
     with write_savepoint(connection):
-        scope = f"throttle {job.queue}"
-        known = take_key(
-            connection, scope=scope, key=job.key or job.job_type, run_id=job.id, body_hash="", kept_for=seconds
-        )
+        known = take_key(connection, scope=scope, key=key, run_id=job.id, body_hash="", kept_for=seconds)
         if known is None:
-            return enqueue_or(job, "error")
+            new = enqueue_or(job, on_conflict)
+            if not new.created:
+                free_key(connection, scope=scope, key=key)  # its policy let none in: no period begins
+            return new
         found = find_run(connection, known[0])
         given = None if found is None else _resolve(connection, job, found, on_conflict)
     if given is None:

@@ -174,13 +174,15 @@ def pin(raw: psycopg.Connection[Any], *, is_ours: bool) -> None:
 
 
 def while_busy(connection: BaseDatabaseWrapper, act: Callable[[], Result]) -> Result:
-    """Do `act`, again and again while another SQLite writer is in the way. Inside a host's transaction only once."""
+    """Do `act`, again and again while another SQLite writer is in the way, or a transaction that waits for us as we do
+    for it. Inside a host's transaction only once."""
     give_up = time.monotonic() + BUSY_FOR_SECONDS
     while True:
         try:
             return act()
         except OperationalError as error:
-            if not is_busy(error) or connection.in_atomic_block or time.monotonic() > give_up:
+            in_the_way = is_busy(error) or is_conflict(error)
+            if not in_the_way or connection.in_atomic_block or time.monotonic() > give_up:
                 raise
             _clear(error)
 

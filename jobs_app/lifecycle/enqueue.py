@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.errors import IdempotencyConflict, KeyTaken
+from jobs_app.errors import KeyTaken
 from jobs_app.lifecycle import wakeup
 from jobs_app.lifecycle.database import (
     NOW,
@@ -18,10 +17,8 @@ from jobs_app.lifecycle.database import (
     read_sqlite_time,
     sqlite_after,
     while_busy,
-    write_transaction,
 )
 from jobs_app.lifecycle.holders import find_holders
-from jobs_app.lifecycle.idempotency import hash_of, point_key, take_key
 from jobs_app.lifecycle.new_job import ONE_WAITING, Enqueued, NewJob
 from jobs_app.lifecycle.relation import relation
 from jobs_app.registry import SYSTEM_QUEUE
@@ -92,31 +89,6 @@ def enqueue(jobs: Sequence[NewJob]) -> list[Enqueued]:
     return stored
 
 
-def enqueue_once(job: NewJob, *, key: str, body: Any = None) -> tuple[UUID, Enqueued | None]:
-    """Store the job unless `key` was used before; then the id of that run, and None.
-
-    `body` is what must be the same under one key; without it, the whole payload. A twin in a transaction that is still
-    open is waited for.
-    """
-    connection = jobs_connection()
-    body_hash = hash_of(job.job_type, json.loads(job.payload) if body is None else body)
-    with write_transaction(connection):
-        known = take_key(connection, scope=job.job_type, key=key, run_id=job.id, body_hash=body_hash)
-        if known is None:
-            [new] = _insert(connection, [job])
-            if new.created:
-                return new.id, new
-            point_key(connection, scope=job.job_type, key=key, run_id=new.id)
-            return new.id, None
-    run_id, known_hash = known
-    if known_hash != body_hash:
-        raise IdempotencyConflict(
-            f"idempotency key {key!r} of {job.job_type!r} was used for run {run_id} with another payload; "
-            "use a new key for new work"
-        )
-    return run_id, None
-
-
 def _statements(jobs: Sequence[NewJob]) -> Iterator[list[NewJob]]:
     part: list[NewJob] = []
     size = 0
@@ -132,19 +104,21 @@ def _statements(jobs: Sequence[NewJob]) -> Iterator[list[NewJob]]:
 
 def _insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> list[Enqueued]:
     """Store what may be stored. Where a key lets no second job in, the first one is what the caller gets."""
-    stored = _store(connection, jobs)
+    stored: dict[UUID, Enqueued] = {}
+    refused = jobs
     for _ in range(TRIES):
-        if not (refused := [job for job in jobs if job.id not in stored]):
+        stored |= _store(connection, refused)
+        if refused := [job for job in jobs if job.id not in stored]:
+            stored |= find_holders(connection, refused)
+            refused = [job for job in refused if job.id not in stored]  # the holder ended meanwhile
+        if not refused:
             return [stored[job.id] for job in jobs]
-        stored |= find_holders(connection, refused)
-        gone = [job for job in refused if job.id not in stored]  # the holder ended meanwhile
-        if gone:
-            stored |= _store(connection, gone)
     raise KeyTaken(f"the key of {refused[0].job_type!r} is held by a job that this transaction cannot see; try again")
 
 
 def _store(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> dict[UUID, Enqueued]:
-    rows, parameters = relation(connection, COLUMNS, [[getattr(job, name) for name in COLUMNS] for job in jobs])
+    in_order = sorted(jobs, key=lambda job: (job.queue, job.key or ""))  # as everything that takes several keys
+    rows, parameters = relation(connection, COLUMNS, [[getattr(job, name) for name in COLUMNS] for job in in_order])
     if not is_postgres(connection):
         return _store_sqlite(connection, rows, parameters, jobs)
     insert = INSERT.format(now=NOW, latest="greatest", rows=rows)
@@ -154,7 +128,7 @@ def _store(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> dict[UUID
         sql = TELLING.format(insert=sql)
         parameters |= {"channel": wakeup.CHANNEL, "calls": sorted(calls)}
     with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
+        while_busy(connection, lambda: cursor.execute(sql, parameters))
         return {row[0]: Enqueued(*row) for row in cursor.fetchall()}
 
 

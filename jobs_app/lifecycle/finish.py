@@ -91,7 +91,7 @@ def _store(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]
     waiting = [one for one in reports if one.state == "queued"]
     final = [one for one in reports if one.state != "queued"]
     with pinned_transaction(connection):
-        if waiting and final:
+        if waiting and len(reports) > 1:
             _lock_in_order(connection, reports)
         return remove(connection, final) | requeue(connection, waiting)
 

@@ -42,29 +42,31 @@ class Owner(NamedTuple):
     hold: str
 
 
-# A loose index scan: one step for each different value, whatever the number of rows.
+# A loose index scan: one step for each different value, whatever the number of rows. Not by min(): without statistics
+# PostgreSQL would rather aggregate all rows of another index than begin at the right end of this one.
 _EACH = """
 WITH RECURSIVE each (value) AS (
-  SELECT {first}({column}) FROM jobs_app_job WHERE {where}
+  SELECT (SELECT {column} FROM jobs_app_job WHERE {where} ORDER BY {column} {order} LIMIT 1)
   UNION ALL
-  SELECT (SELECT {first}({column}) FROM jobs_app_job WHERE {where} AND {column} {after} each.value)
+  SELECT (SELECT {column} FROM jobs_app_job WHERE {where} AND {column} {after} each.value
+           ORDER BY {column} {order} LIMIT 1)
     FROM each WHERE each.value IS NOT NULL)
 SELECT value FROM each WHERE value IS NOT NULL
 """
 _AT_GATE = "state = 'queued' AND hold IN ('new', 'limit')"
-QUEUES = _EACH.format(first="min", column="queue", where=_AT_GATE, after=">")
+QUEUES = _EACH.format(order="ASC", column="queue", where=_AT_GATE, after=">")
 TYPES = _EACH.format(
-    first="min", column="job_type", where=f"{_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s", after=">"
+    order="ASC", column="job_type", where=f"{_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s", after=">"
 )
 PRIORITIES = _EACH.format(
-    first="max",
+    order="DESC",
     column="priority",
     where=f"{_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s AND job_type = %(job_type)s",
     after="<",
 )
 SUBJECTS = (
     _EACH.format(
-        first="min",
+        order="ASC",
         column="subject",
         where="state = 'queued' AND hold = 'limit' AND queue = %(queue)s AND subject >= %(start)s",
         after=">",
@@ -82,7 +84,8 @@ OF_SUBJECT = f"""
    AND run_at <= {{now}} AND (expires_at IS NULL OR expires_at > {{now}})
    AND {{served}} ORDER BY priority DESC, run_at, id LIMIT %(limit)s
 """
-FIRST_OF_KEYS = f"{_SELECT} WHERE state = 'queued' AND hold = 'key' AND id IN (SELECT {NEXT} FROM ({{rows}}) AS freed)"
+# Not by IN on PostgreSQL: it would begin the join with all who wait.
+FIRST_OF_KEYS = f"{_SELECT} WHERE state = 'queued' AND hold = 'key' AND id "
 OWNERS = f"""
 SELECT job.{", job.".join(Owner._fields)} FROM ({{rows}}) AS wanted JOIN jobs_app_job AS job
     ON job.queue = wanted.queue AND job.key = wanted.key AND job.gate > 0 AND job.hold IN ('', 'limit')
@@ -120,17 +123,19 @@ class Reader:
 
     def subjects(self, start: str, limit: int) -> list[str]:
         """Who waits for a limit, in order, from `start` on."""
-        found = [row[0] for row in self._rows(SUBJECTS, start=start, limit=limit)]
-        return [subject for subject in found if subject not in self._paused]
+        found = [row[0] for row in self._rows(SUBJECTS, start=start, limit=limit + len(self._paused))]
+        return [subject for subject in found if subject not in self._paused][:limit]
 
     def due_of(self, subject: str, limit: int) -> list[Gated]:
         sql = OF_SUBJECT.format(now=now_sql(self._connection), served=self._is_in("job_type", "types")) + self._lock
         return self._gated(sql, subject=subject, limit=limit, types=sorted(self._job_types))
 
     def first_waiting(self, keys: Sequence[str]) -> list[Gated]:
-        """The most urgent that waits for each key, if it may be started here."""
+        """The most urgent of each type that waits for each key, if it may be started here."""
         rows, parameters = self._keys(keys)
-        found = self._gated(FIRST_OF_KEYS.format(rows=rows) + self._lock, **parameters)
+        among = "= ANY (ARRAY ({next}))" if self._is_postgres else "IN ({next})"
+        sql = FIRST_OF_KEYS + among.format(next=NEXT.format(rows=rows)) + self._lock
+        found = self._gated(sql, **parameters)
         return [job for job in found if job.job_type in self._job_types and job.subject not in self._paused]
 
     def owners(self, keys: Sequence[str]) -> list[Owner]:

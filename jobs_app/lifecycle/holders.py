@@ -13,15 +13,22 @@ from jobs_app.lifecycle.database import is_postgres, now_sql, read_sqlite_time, 
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.new_job import Enqueued, NewJob
 from jobs_app.lifecycle.relation import relation
-from jobs_app.models import Gate, Run
+from jobs_app.models import Run
 
 COLUMNS = {"id": "uuid", "queue": "text", "key": "text", "policy": "text"}
-HOLDERS = """
+_HOLDER = """
 SELECT refused.id, job.id, job.queued_at, job.run_at, job.job_type, job.state
-  FROM ({rows}) AS refused JOIN jobs_app_job AS job ON job.queue = refused.queue AND job.key = refused.key
-   AND (refused.policy = 'exclusive' AND job.policy = 'exclusive'
-        OR refused.policy <> 'exclusive' AND job.policy IN ('short', 'stately') AND job.state = 'queued')
+  FROM ({{rows}}) AS refused JOIN jobs_app_job AS job ON job.queue = refused.queue AND job.key = refused.key
+   AND {holds} WHERE {refused}
 """
+# One for each index that can refuse a job: no index would be read for both at once.
+HOLDERS = (
+    _HOLDER.format(refused="refused.policy = 'exclusive'", holds="job.policy = 'exclusive'")
+    + " UNION ALL "
+    + _HOLDER.format(
+        refused="refused.policy <> 'exclusive'", holds="job.policy IN ('short', 'stately') AND job.state = 'queued'"
+    )
+)
 REPLACED = {
     "id": "uuid",
     "run_at": "time",
@@ -35,14 +42,15 @@ REPLACED = {
     "actor": "text",
 }
 CHANGED = [name for name in REPLACED if name not in ("id", "run_at", "delay")]
-# It waits from the start, and gives up its admission if it had one: it may be due later now.
+# It waits from the start, and gives up its admission if it had one: it may be due later now. SQLite returns columns of
+# the table alone, and knows no alias there.
 REPLACE = f"""
 UPDATE jobs_app_job AS job
    SET {", ".join(f"{name} = new.{name}" for name in CHANGED)},
        run_at = {{latest}}(coalesce(new.run_at, new.delay), {{now}}),
        hold = CASE WHEN hold = 'pause' THEN hold WHEN gate = 0 THEN '' WHEN gate = 1 THEN 'limit' ELSE 'new' END
   FROM ({{rows}}) AS new WHERE job.id = new.id AND job.state = 'queued'
-RETURNING job.id, job.queued_at, job.run_at, job.queue, job.key, job.gate
+RETURNING {{job}}id, queued_at, {{job}}run_at, queue, key, gate
 """
 
 
@@ -68,15 +76,15 @@ def replace_waiting(connection: BaseDatabaseWrapper, run_id: UUID, new: NewJob) 
     """Let a job that waits do the newer work instead; None if it does not wait any more."""
     values = [run_id, *(getattr(new, name) for name in REPLACED if name != "id")]
     rows, parameters = relation(connection, REPLACED, [values])
-    latest = "greatest" if is_postgres(connection) else "max"
-    sql = REPLACE.format(rows=rows, now=now_sql(connection), latest=latest)
+    latest, job = ("greatest", "job.") if is_postgres(connection) else ("max", "")
+    sql = REPLACE.format(rows=rows, now=now_sql(connection), latest=latest, job=job)
     with connection.cursor() as cursor:
         while_busy(connection, lambda: cursor.execute(sql, parameters))
         row = cursor.fetchone()
     if row is None:
         return None
     replaced, queued_at, run_at, queue, key, gate = row
-    if gate == Gate.KEY and key:
+    if gate and key:
         wake_next(connection, [Key(queue, key)])
     return Enqueued(read_uuid(replaced), _time(queued_at), _time(run_at), False, new.job_type, "queued")
 

@@ -81,6 +81,11 @@ def point_key(connection: BaseDatabaseWrapper, *, scope: str, key: str, run_id: 
     IdempotencyKey.objects.using(connection.alias).filter(scope=scope, key=key).update(run_id=run_id)
 
 
+def free_key(connection: BaseDatabaseWrapper, *, scope: str, key: str) -> None:
+    """Give back a key that is ours."""
+    IdempotencyKey.objects.using(connection.alias).filter(scope=scope, key=key).delete()
+
+
 def forget_keys(connection: BaseDatabaseWrapper) -> bool:
     """Delete keys that expired, the oldest first, a few thousand at most. True if there may be more."""
     sql = FORGET_POSTGRES if is_postgres(connection) else FORGET_SQLITE

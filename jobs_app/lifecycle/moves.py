@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.relation import relation
-from jobs_app.models import Gate, Job, JobRun
+from jobs_app.models import Job, JobRun
 
 LONGEST_DELAY_SECONDS = 100 * 366 * 86400.0  # later moments do not fit every database
 
@@ -110,13 +110,15 @@ tried AS ({ATTEMPT.format(gone="gone", latest="greatest")}),
 kept AS ({RUN.format(gone="gone", latest="greatest")})
 SELECT id, queue, key, gate FROM gone
 """
-# The attempt is read before the update, because the update takes the token away.
+# The attempt is read before the update, because the update takes the token away. Places in the queue are taken in the
+# order of their keys, as an enqueue takes them: two that take several would wait for each other else.
 POSTGRES_REQUEUE = f"""
 WITH ended AS ({{rows}}),
 found AS MATERIALIZED (
   SELECT {SEEN} FROM ended JOIN jobs_app_job AS job ON job.id = ended.id AND {{guard}} FOR NO KEY UPDATE OF job),
 moved AS (
-  UPDATE jobs_app_job AS job {REQUEUE_SET} FROM found AS ended WHERE job.id = ended.id
+  UPDATE jobs_app_job AS job {REQUEUE_SET} FROM (SELECT * FROM found ORDER BY queue, key) AS ended
+   WHERE job.id = ended.id
   RETURNING job.id, job.queue, job.key, job.gate),
 tried AS ({ATTEMPT.format(gone="found", latest="greatest")})
 SELECT id, queue, key, gate FROM moved
@@ -153,7 +155,7 @@ def _move(
             for statement in sqlite:
                 cursor.execute(statement.format(gone=gone, latest="max"), parameters)
         moved = cursor.fetchall()
-    wake_next(connection, (Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key))
+    wake_next(connection, (Key(queue, key) for _, queue, key, gate in moved if gate and key))
     return {read_uuid(row[0]) for row in moved}
 
 

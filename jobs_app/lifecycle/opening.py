@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import chain, zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -15,14 +15,21 @@ from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.locks import try_lock
 from jobs_app.lifecycle.rates import Rates, Scope
 from jobs_app.lifecycle.rules import limits_of
-from jobs_app.limits import QueueRules
+from jobs_app.limits import QueueRules, Rate
 
 # Bounded by the limit that is asked for: no more rows than that are ever open at once.
 OPEN_IN_QUEUE = """
 SELECT job_type, state, count(*) FROM jobs_app_job
- WHERE gate > 0 AND hold IN ('', 'limit') AND hold = '' AND queue = %s GROUP BY job_type, state
+ WHERE gate > 0 AND hold = '' AND queue = %s GROUP BY job_type, state
 """
 OPEN_OF_TYPE = "SELECT count(*) FROM jobs_app_job WHERE gate > 0 AND hold = '' AND job_type = %s"
+
+
+class Room(NamedTuple):
+    """How many jobs the asking worker can take: in all, and of each type that it serves."""
+
+    total: int
+    of_type: Mapping[str, int]
 
 
 class Opening:
@@ -36,40 +43,46 @@ class Opening:
         self._rules = rules
         self._reader = reader
         self._rates = rates
-        self._left_of_type: dict[str, float] = {}
+        self._unclaimed: Counter[str] = Counter()  # open already, of each type
+        self._room_of_type: Mapping[str, int] = {}
+        self._left_of_type: dict[str, int] = {}
+        self.deferred: list[tuple[Gated, datetime]] = []  # until the rate of their key lets them start
+        self.is_more = False  # another step would find something to do
+        self.is_cut = False  # with more room, more might open
 
-    def choose(self, room: int, job_types: Sequence[str], last_subject: dict[str, str]) -> list[Gated]:
+    def choose(self, room: Room, last_subject: dict[str, str]) -> list[Gated]:
         """At most as many as the asking worker has room for: what opens is claimed at once, so that neither order nor
         fairness is lost between the two."""
         lanes = self._reader.lanes("limit")
-        if not lanes or room <= 0:
-            return []
-        wanted = self._capacity(room, job_types)
+        wanted = self._capacity(room) if lanes else 0
         if wanted <= 0:
             return []
         takes_turns = self._rules.fair_share
         candidates = self._in_turns(wanted, last_subject) if takes_turns else self._by_urgency(lanes, wanted)
-        chosen = self._within_rates(self._within_types(candidates, wanted))
+        chosen = self._within_rates(self._within_types(self._within_key_rates(candidates), wanted))
         if takes_turns and chosen:
             last_subject[self._queue] = chosen[-1].subject
-        self._wake_keys(chosen)
+        self._use_key_rates(chosen)
         return chosen
 
-    def _capacity(self, room: int, job_types: Sequence[str]) -> int:
+    def _capacity(self, room: Room) -> int:
         """What the worker can take beside what is open for it already, within the limit of the queue."""
         open_here = self._rows(OPEN_IN_QUEUE, self._queue)
-        unclaimed = sum(count for job_type, state, count in open_here if state == "queued" and job_type in job_types)
-        left = room - unclaimed
+        self._unclaimed.update({job_type: count for job_type, state, count in open_here if state == "queued"})
+        self._room_of_type = room.of_type
+        left = room.total - sum(min(most, self._unclaimed[name]) for name, most in room.of_type.items())
+        within_limit = left
         if self._rules.concurrency is not None:
-            left = min(left, self._rules.concurrency - sum(count for _, _, count in open_here))
-        return left
+            within_limit = min(left, self._rules.concurrency - sum(count for _, _, count in open_here))
+        self.is_cut = within_limit == left
+        return within_limit
 
     def _by_urgency(self, lanes: Iterable[tuple[str, int]], wanted: int) -> list[Gated]:
         found: list[Gated] = []
         for lane in lanes:
             limit = min(wanted, self._left(lane[0]))
             if limit > 0:
-                found += self._reader.due("limit", lane, int(limit))
+                found += self._reader.due("limit", lane, limit)
         return sorted(found, key=self._urgency)
 
     def _urgency(self, job: Gated) -> tuple[Any, ...]:
@@ -99,6 +112,36 @@ class Opening:
                 chosen.append(job)
         return chosen
 
+    def _within_key_rates(self, jobs: Iterable[Gated]) -> list[Gated]:
+        """Those whose key may start one more now. The others get a moment each, and are out of the way until then."""
+        planned: Counter[Scope] = Counter()
+        allowed: list[Gated] = []
+        for job in jobs:
+            paced = self._key_rates(job)
+            moment = max((self._rates.free_at(*each, after=planned[each[0]]) for each in paced), default=None)
+            planned.update(scope for scope, _ in paced)
+            if moment is None or moment <= self._rates.now:
+                allowed.append(job)
+            else:
+                self._rates.wait_until(moment)
+                self.deferred.append((job, moment))
+        self.is_more |= bool(self.deferred)
+        return allowed
+
+    def _use_key_rates(self, chosen: Iterable[Gated]) -> None:
+        """Who only waited for the rate of a key makes room for the next one as it opens, not as it ends."""
+        used = Counter(each for job in chosen for each in self._key_rates(job))
+        for (scope, rate), count in used.items():
+            self._rates.take(scope, rate, count)
+        wake_next(self._connection, [Key(self._queue, scope.key) for scope, _ in used])
+
+    def _key_rates(self, job: Gated) -> list[tuple[Scope, Rate]]:
+        if job.key is None:
+            return []
+        of_queue, of_type = self._rules.rate_per_key, limits_of(job.job_type).rate_per_key
+        scopes = Scope(f"key of {self._queue}", job.key), Scope(f"key of {job.job_type} in {self._queue}", job.key)
+        return [(scope, rate) for scope, rate in zip(scopes, (of_queue, of_type), strict=True) if rate is not None]
+
     def _within_rates(self, jobs: Sequence[Gated]) -> list[Gated]:
         granted = {
             job_type: self._rates.take(Scope(f"type {job_type}"), limits_of(job_type).rate, count)
@@ -107,27 +150,24 @@ class Opening:
         allowed = list(_first(jobs, granted))
         return allowed[: self._rates.take(Scope(f"queue {self._queue}"), self._rules.rate, len(allowed))]
 
-    def _left(self, job_type: str) -> float:
+    def _left(self, job_type: str) -> int:
         """How many more of a type may open, over all queues. Who else opens some of it now goes first."""
         if job_type not in self._left_of_type:
             self._left_of_type[job_type] = self._count_left(job_type)
         return self._left_of_type[job_type]
 
-    def _count_left(self, job_type: str) -> float:
+    def _count_left(self, job_type: str) -> int:
         limits = limits_of(job_type)
-        if limits.concurrency is None and limits.rate is None:
-            return math.inf
+        room = self._room_of_type[job_type] - self._unclaimed[job_type]
+        if room <= 0 or (limits.concurrency is None and limits.rate is None):
+            return room
         if not try_lock(self._connection, f"type {job_type}"):
+            self.is_more = True
             return 0
         if limits.concurrency is None:
-            return math.inf
+            return room
         [(count,)] = self._rows(OPEN_OF_TYPE, job_type)
-        return limits.concurrency - count
-
-    def _wake_keys(self, opened: Iterable[Gated]) -> None:
-        """Who only waited for the rate of a key makes room for the next one as it opens, not as it ends."""
-        self_paced = [job for job in opened if self._rules.rate_per_key or limits_of(job.job_type).rate_per_key]
-        wake_next(self._connection, [Key(self._queue, job.key) for job in self_paced if job.key])
+        return min(room, limits.concurrency - count)
 
     def _rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:

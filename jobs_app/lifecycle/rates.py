@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.database import database_now, write_transaction
 from jobs_app.limits import Rate
 from jobs_app.models import RateLimit
+
+FORGET_AFTER = timedelta(days=1)
+ROWS_PER_STATEMENT = 200
 
 
 class Scope(NamedTuple):
@@ -26,6 +30,7 @@ class Rates:
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
         self._connection = connection
         self._now: datetime | None = None
+        self._known: dict[Scope, datetime | None] = {}
         self.next_at: datetime | None = None  # when the first of those that had to wait may start
 
     def take(self, scope: Scope, rate: Rate | None, wanted: int) -> int:
@@ -34,23 +39,18 @@ class Rates:
             return wanted
         now = self.now
         while True:
-            known = self._read(scope)
+            known = self._known.pop(scope) if scope in self._known else self._read(scope)
             granted, free_at = rate.take(known, now, wanted)
             if granted < wanted:
-                self._wait_until(free_at)
+                self.wait_until(free_at)
             if not granted or self._move(scope, known, free_at):
                 return granted
 
-    def reserve(self, scope: Scope, rate: Rate | None) -> datetime | None:
-        """The moment of the next start, taken for one job; None: at once."""
-        if rate is None:
-            return None
-        while True:
-            known = self._read(scope)
-            oldest = self.now - rate.step * rate.saved
-            free_at = oldest if known is None else max(known, oldest)
-            if self._move(scope, known, free_at + rate.step):
-                return free_at if free_at > self.now else None
+    def free_at(self, scope: Scope, rate: Rate, *, after: int = 0) -> datetime:
+        """When one may start, after so many others that have not been granted yet."""
+        if scope not in self._known:
+            self._known[scope] = self._read(scope)
+        return rate.free_at(self._known[scope], self.now) + rate.step * after
 
     @property
     def now(self) -> datetime:
@@ -58,7 +58,7 @@ class Rates:
             self._now = database_now(self._connection)
         return self._now
 
-    def _wait_until(self, moment: datetime) -> None:
+    def wait_until(self, moment: datetime) -> None:
         self.next_at = moment if self.next_at is None else min(self.next_at, moment)
 
     def _read(self, scope: Scope) -> datetime | None:
@@ -76,3 +76,15 @@ class Rates:
         except IntegrityError:
             return False
         return True
+
+
+def forget_rates(connection: BaseDatabaseWrapper, go_on: Callable[[], bool]) -> None:
+    """Delete the rows of scopes that started nothing for a day: without one a rate begins anew, which is the same."""
+    rows = RateLimit.objects.using(connection.alias)
+    old = rows.filter(next_free_at__lt=database_now(connection) - FORGET_AFTER).order_by("next_free_at")
+    while go_on():
+        with write_transaction(connection):
+            keys = list(old.values_list("scope", "key")[:ROWS_PER_STATEMENT])
+            rows.filter(pk__in=keys, next_free_at__lt=database_now(connection) - FORGET_AFTER).delete()
+        if len(keys) < ROWS_PER_STATEMENT:
+            return

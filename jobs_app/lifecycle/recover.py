@@ -11,6 +11,7 @@ from random import random as uniform
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.db import IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
@@ -50,7 +51,10 @@ def recover(connection: BaseDatabaseWrapper, *, random: Callable[[], float] = un
     """Give back or end every job whose worker went silent, and end what expired before it could start."""
     recovered = Recovered(set(), set(), set())
     while True:
-        batch = _recover_batch(connection, random)
+        try:
+            batch = _recover_batch(connection, random)
+        except IntegrityError:  # a place in a queue was taken between the look and the write; now it can be seen
+            batch = _recover_batch(connection, random)
         recovered = Recovered(*(known | more for known, more in zip(recovered, batch, strict=True)))
         if batch.total < ROWS_PER_STATEMENT:
             return recovered

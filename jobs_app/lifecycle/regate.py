@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.database import pinned_transaction
+from jobs_app.lifecycle.database import is_postgres, pinned_transaction, read_uuid
 from jobs_app.lifecycle.moves import HOLD_BY_GATE
 from jobs_app.lifecycle.relation import relation
 
@@ -19,7 +19,8 @@ class Misplaced(NamedTuple):
     gate: int  # the one it must pass
 
 
-# Nothing has run, so the attempt is taken back and its number is given to the next claim.
+# Nothing has run, so the attempt is taken back and its number is given to the next claim. Who finds its place in the
+# queue taken stays with whoever claimed it.
 PUT_BACK = f"""
 UPDATE jobs_app_job AS job
    SET state = 'queued', gate = given.new_gate, hold = {HOLD_BY_GATE.replace("job.gate", "given.new_gate")},
@@ -27,14 +28,19 @@ UPDATE jobs_app_job AS job
        started_at = CASE WHEN attempts > 1 THEN started_at END,
        first_started_at = CASE WHEN attempts > 1 THEN first_started_at END
   FROM ({{rows}}) AS given WHERE job.id = given.id AND job.token = given.claim AND job.state = 'running'
+   AND NOT (job.policy IN ('short', 'stately') AND EXISTS (
+            SELECT 1 FROM jobs_app_job AS other WHERE other.queue = job.queue AND other.key = job.key
+               AND other.policy IN ('short', 'stately') AND other.state = 'queued'))
+RETURNING {{job}}id
 """
 COLUMNS = {"id": "uuid", "claim": "uuid", "new_gate": "int"}
 
 
-def put_back(connection: BaseDatabaseWrapper, misplaced: Sequence[Misplaced]) -> None:
-    """Send claimed jobs that have not started through the gate which their rules ask for by now."""
+def put_back(connection: BaseDatabaseWrapper, misplaced: Sequence[Misplaced]) -> set[UUID]:
+    """Send claimed jobs that have not started through the gate which their rules ask for by now; those that went."""
     if not misplaced:
-        return
+        return set()
     rows, parameters = relation(connection, COLUMNS, sorted(misplaced))
     with pinned_transaction(connection), connection.cursor() as cursor:
-        cursor.execute(PUT_BACK.format(rows=rows), parameters)
+        cursor.execute(PUT_BACK.format(rows=rows, job="job." if is_postgres(connection) else ""), parameters)
+        return {read_uuid(row[0]) for row in cursor.fetchall()}

@@ -99,6 +99,11 @@ class Migration(migrations.Migration):
             name='hold',
             field=models.CharField(blank=True, choices=[('', 'open'), ('new', 'waits for admission'), ('key', 'waits for its key'), ('limit', 'waits for a limit'), ('pause', 'paused')], db_default='', max_length=6, verbose_name='hold'),
         ),
+        migrations.AlterField(
+            model_name='ratelimit',
+            name='scope',
+            field=models.CharField(max_length=260, verbose_name='scope'),
+        ),
         migrations.AddIndex(
             model_name='job',
             index=models.Index(models.F('queue'), models.F('hold'), models.F('job_type'), models.OrderBy(models.F('priority'), descending=True), models.F('run_at'), models.F('id'), condition=models.Q(('hold__in', ['new', 'limit']), ('state', 'queued')), name='jobs_app_job_gate'),
@@ -109,11 +114,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='job',
-            index=models.Index(models.F('queue'), models.F('key'), models.OrderBy(models.F('priority'), descending=True), models.F('run_at'), models.F('id'), condition=models.Q(('hold', 'key'), ('state', 'queued')), name='jobs_app_job_key'),
+            index=models.Index(models.F('queue'), models.F('key'), models.F('job_type'), models.OrderBy(models.F('priority'), descending=True), models.F('run_at'), models.F('id'), condition=models.Q(('hold', 'key'), ('state', 'queued')), name='jobs_app_job_key'),
         ),
         migrations.AddIndex(
             model_name='job',
-            index=models.Index(models.F('queue'), models.F('key'), condition=models.Q(('gate__gt', 0), ('hold__in', ['', 'limit'])), name='jobs_app_job_admitted'),
+            index=models.Index(models.F('queue'), models.F('hold'), models.F('key'), condition=models.Q(('gate__gt', 0), ('hold__in', ['', 'limit'])), name='jobs_app_job_admitted'),
         ),
         migrations.AddIndex(
             model_name='job',

@@ -7,6 +7,7 @@ import time
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.lifecycle.forsaken import wake_forsaken
 from jobs_app.lifecycle.idempotency import forget_keys
 from jobs_app.lifecycle.recover import Recovered, recover
 from jobs_app.signals import jobs_recovered
@@ -23,6 +24,7 @@ def recover_silent(connection: BaseDatabaseWrapper) -> None:
     done = recover(connection)
     if done.total:
         _tell(done)
+    wake_forsaken(connection)
     _forget_old_keys(connection)
 
 

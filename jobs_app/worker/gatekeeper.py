@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -14,6 +15,7 @@ from jobs_app.lifecycle.pauses import Pauses, read_pauses
 from jobs_app.lifecycle.regate import Misplaced, put_back
 from jobs_app.lifecycle.rules import Rules, read_rules
 from jobs_app.registry import registry
+from jobs_app.worker.portions import UNLIMITED, Left
 
 STEPS_AT_ONCE = 20  # a large backlog of new jobs is looked at between claims, not instead of them
 
@@ -23,9 +25,7 @@ class Gatekeeper:
         self._serves = serves
         self._turns = Turns()
         self._to_visit: set[str] = set()
-        self._not_before: dict[
-            str, float
-        ] = {}  # by the monotonic clock: when a rate lets the next job of a queue start
+        self._not_before: dict[str, float] = {}  # by the monotonic clock: when a rate lets the next of a queue start
         self._may_be_gated: set[str] = set()
         self._opened: set[tuple[str, int]] = set()
         self.rules = Rules()
@@ -53,14 +53,25 @@ class Gatekeeper:
         self._may_be_gated.add(queue)
         self._to_visit.add(queue)
 
-    def admit(self, connection: BaseDatabaseWrapper, job_types: Sequence[str], room: int) -> bool:
+    def admit(
+        self, connection: BaseDatabaseWrapper, job_types: Sequence[str], room: int, in_process: Left = UNLIMITED
+    ) -> bool:
         """Open what may start now; True if there may be more to do at once."""
         self._look_where_rates_allow()
-        asking = Asking(job_types=job_types, rules=self.rules, room=room, paused_subjects=sorted(self.pauses.subjects))
+        asking = Asking(
+            job_types=job_types,
+            rules=self.rules,
+            room=room,
+            room_of_type=in_process.of_type,
+            paused_subjects=sorted(self.pauses.subjects),
+        )
         visit = {queue for queue in self._to_visit if self.serves(queue)}
         self._to_visit.clear()
-        is_more = [self._admit_queue(connection, queue, asking) for queue in sorted(visit)]
-        return any(is_more)
+        is_more = False
+        for queue in sorted(visit):
+            within = replace(asking, room=min(room, in_process.of_queue.get(queue, room)))
+            is_more |= self._admit_queue(connection, queue, within)
+        return is_more
 
     def opened(self) -> set[tuple[str, int]]:
         """The lanes in which something opened since the last time."""
@@ -78,21 +89,22 @@ class Gatekeeper:
             for job in jobs
             if job.gate < (gate := self.rules.gate_of(job.queue, job.job_type, job.policy))
         ]
-        put_back(connection, misplaced)
-        for job in jobs if misplaced else ():
-            self.freed(job.queue)
-        ids = {one.id for one in misplaced}
-        return [job for job in jobs if job.id not in ids]
+        gone = put_back(connection, misplaced)
+        for job in jobs:
+            if job.id in gone:
+                self.freed(job.queue)
+        return [job for job in jobs if job.id not in gone]
 
     def _admit_queue(self, connection: BaseDatabaseWrapper, queue: str, asking: Asking) -> bool:
         for _ in range(STEPS_AT_ONCE):
             admitted = admit(connection, queue, asking, self._turns)
             self._opened |= admitted.lanes
             if admitted.wait_seconds is not None:
-                self._not_before[queue] = time.monotonic() + admitted.wait_seconds
+                due = time.monotonic() + admitted.wait_seconds
+                self._not_before[queue] = min(due, self._not_before.get(queue, due))
             if not admitted.is_more or not admitted.opened:
                 break
-        if admitted.is_more:
+        if admitted.is_more or admitted.is_cut:
             self._to_visit.add(queue)
         return admitted.is_more
 

@@ -24,22 +24,35 @@ class Portion(NamedTuple):
         return queue == self.queue if self.queue is not None else queue not in self.not_from
 
 
-def split(job_types: Sequence[str], rules: Rules, in_hand: Callable[[], Iterable[ClaimedJob]]) -> list[Portion]:
-    """First all that has no limit per process: mostly that is everything. Then each limited one by itself."""
-    limited_types = {name: most for name in job_types if (most := limits_of(name).concurrency_per_process)}
-    limited_queues = {
-        name: most for name, queue in rules.queues.items() if (most := queue.concurrency_per_process) is not None
-    }
-    free = [name for name in job_types if name not in limited_types]
-    portions = [Portion(ANY, free, not_from=frozenset(limited_queues))]
-    if not limited_types and not limited_queues:
-        return portions
+class Left(NamedTuple):
+    """How many more jobs this process may run, where that is limited."""
+
+    of_type: dict[str, int]
+    of_queue: dict[str, int]
+
+
+UNLIMITED = Left({}, {})
+
+
+def left_in_process(job_types: Sequence[str], rules: Rules, in_hand: Callable[[], Iterable[ClaimedJob]]) -> Left:
+    types = {name: most for name in job_types if (most := limits_of(name).concurrency_per_process)}
+    queues = {name: most for name, queue in rules.queues.items() if (most := queue.concurrency_per_process)}
+    if not types and not queues:
+        return UNLIMITED
     jobs = list(in_hand())
     of_type, of_queue = Counter(job.job_type for job in jobs), Counter(job.queue for job in jobs)
-    left = {name: most - of_type[name] for name, most in limited_types.items()}
-    portions += [portions[0]._replace(kind=name, job_types=[name], most=left[name]) for name in limited_types]
-    for queue, most in limited_queues.items():
-        room = most - of_queue[queue]
+    return Left(
+        {name: max(0, most - of_type[name]) for name, most in types.items()},
+        {name: max(0, most - of_queue[name]) for name, most in queues.items()},
+    )
+
+
+def split(job_types: Sequence[str], left: Left) -> list[Portion]:
+    """First all that has no limit per process: mostly that is everything. Then each limited one by itself."""
+    free = [name for name in job_types if name not in left.of_type]
+    portions = [Portion(ANY, free, not_from=frozenset(left.of_queue))]
+    portions += [portions[0]._replace(kind=name, job_types=[name], most=most) for name, most in left.of_type.items()]
+    for queue, room in left.of_queue.items():
         portions.append(Portion((queue,), free, room, queue))
-        portions += [Portion((queue, name), [name], min(room, left[name]), queue) for name in limited_types]
+        portions += [Portion((queue, name), [name], min(room, most), queue) for name, most in left.of_type.items()]
     return portions

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from jobs_app.errors import IdempotencyConflict
 from jobs_app.lifecycle import idempotency
-from jobs_app.lifecycle.enqueue import enqueue_once
+from jobs_app.lifecycle.conflicts import enqueue_once
 from jobs_app.lifecycle.idempotency import forget_keys, hash_of
 from jobs_app.models import IdempotencyKey, Job, JobRun
 from tests.lifecycle.rows import T, at, done, new_job, take
