@@ -24,7 +24,8 @@ class Overdue(NamedTuple):
 def overdue(connection: BaseDatabaseWrapper, *, limit: int = MOST_RUNNING) -> list[Overdue]:
     """What still runs though its timeout and the grace after it are over; the longest run comes first."""
     now = database_now(connection)
-    running = Job.objects.using(connection.alias).filter(state=State.RUNNING).order_by("started_at", "id")[:limit]
+    running = Job.objects.using(connection.alias).filter(state=State.RUNNING).order_by("started_at", "id")
+    running = running.defer("payload", "meta")[:limit]  # large, and few timeouts depend on a payload
     found = ((job, overdue_seconds(job, now)) for job in running)
     return [Overdue(job, seconds) for job, seconds in found if seconds is not None]
 

@@ -101,6 +101,8 @@ class Lanes:
     walked_at: float = float("-inf")
     walk_cost: float = 0.0
     looked_back_at: dict[Kind, float] = field(default_factory=dict)
+    look_back_cost: dict[Kind, float] = field(default_factory=dict)
+    is_looking_back: bool = False  # what was last asked for begins before its mark
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def learn(self, found: Iterable[tuple[str, int]]) -> None:
@@ -125,7 +127,7 @@ class Lanes:
 
     def starts(self, *, walk: bool, kind: Kind = ANY) -> list[Start]:
         """Most urgent first; queues of one priority take turns at being first."""
-        back = self._look_back(kind)
+        back = self.is_looking_back = self._look_back(kind)
         with self._lock:
             lanes = sorted(self.known.values(), key=lambda lane: (-lane.priority, lane.queue))
         self.turn += 1
@@ -148,8 +150,17 @@ class Lanes:
             if lane is not None:
                 lane.walked.add(kind)
 
+    def claimed(self, starts: Iterable[Start], seconds: float, *, kind: Kind = ANY) -> None:
+        """What a claim from these cost, if it looked further than it must: a backlog of a subject that was paused just
+        now is read over each time, until it is parked."""
+        if all((start.run_at, start.id) == BEGINNING for start in starts):
+            self.walked(seconds)
+        elif self.is_looking_back:
+            self.look_back_cost[kind] = seconds
+
     def _look_back(self, kind: Kind) -> bool:
-        if self.clock() - self.looked_back_at.get(kind, float("-inf")) < LOOK_BACK_EVERY_SECONDS:
+        rest = max(LOOK_BACK_EVERY_SECONDS, self.look_back_cost.get(kind, 0.0) / WALK_SHARE)
+        if self.clock() - self.looked_back_at.get(kind, float("-inf")) < rest:
             return False
         self.looked_back_at[kind] = self.clock()
         return True

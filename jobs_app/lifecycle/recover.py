@@ -36,7 +36,7 @@ class Recovered(NamedTuple):
 
 # The last column counts the attempts of this job that were lost before.
 EXPIRED = """
-SELECT id, token, job_type, worker_id, policy, attempts - free_attempts, max_attempts,
+SELECT id, token, job_type, worker_id, policy, cancel_requested, attempts - free_attempts, max_attempts,
        (SELECT count(*) FROM jobs_app_jobattempt AS tried WHERE tried.job_id = job.id AND tried.outcome = 'lost')
   FROM jobs_app_job AS job WHERE state = 'running' AND lease_expires_at < {now}
  ORDER BY lease_expires_at LIMIT %(limit)s
@@ -73,14 +73,15 @@ def _recover_batch(connection: BaseDatabaseWrapper, random: Callable[[], float])
 
 def _verdict(row: tuple[Any, ...], random: Callable[[], float]) -> Ended:
     """Due again at once the first time, with the type's backoff from the second, failed when attempts are used up."""
-    run_id, token, job_type, worker_id, policy, attempts, max_attempts, lost = row
-    may_run_again = attempts < max_attempts
+    run_id, token, job_type, worker_id, policy, is_cancelled, attempts, max_attempts, lost = row
+    may_run_again = attempts < max_attempts and not is_cancelled
+    end = "cancelled" if is_cancelled else "failed"
     return Ended(
         id=read_uuid(run_id),
         token=read_uuid(token),
-        state="queued" if may_run_again else "failed",
+        state="queued" if may_run_again else end,
         outcome="lost",
-        done_reason="" if may_run_again else "lost",
+        done_reason="" if may_run_again else {"cancelled": "cancelled", "failed": "lost"}[end],
         delay=_backoff(job_type).delay_after(attempts, random) if may_run_again and lost else 0.0,
         error_class="LeaseExpired",
         error=f"Worker crashed or timed out (stalled job recovery, was on {worker_id})",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jobs_app import durations
+from jobs_app.insights.overdue import overdue_seconds
 from jobs_app.insights.runs import label_of, status_of
 from jobs_app.models import JobAttempt
 from jobs_app.redaction import redact
@@ -48,6 +49,7 @@ def run_data(run: Any) -> dict[str, Any]:
         "status": status,
         "label": label_of(run.job_type, status),
         **{name: getattr(run, name) for name in AS_STORED},
+        "overdue_seconds": overdue_seconds(run, run.read_at),
         "progress": _progress(run),
         "payload": redact(run.payload),
         "meta": redact(run.meta),
@@ -62,6 +64,8 @@ def run_fields(data: dict[str, Any]) -> dict[str, object]:
     told |= {name: data[name] for name in AS_STORED if name not in _TOLD_OTHERWISE and data[name]}
     if data["key"] == data["subject"]:
         told.pop("key", None)  # the usual case
+    if data["overdue_seconds"] is not None:
+        told["status"] += f", overdue since {durations.rough(data['overdue_seconds'])}"
     told["attempts"] = f"{data['attempts']} of {data['max_attempts']}{_free(data['free_attempts'])}"
     if data["first_started_at"]:
         told["waited"] = durations.rough((data["first_started_at"] - data["queued_at"]).total_seconds())

@@ -162,7 +162,7 @@ class Claimer(Loop):
             return Took(0, walked=True)
         walked = may_walk and self._lanes.is_walk_due()
         taken = self._claim_from(portion, limit, walk=walked)
-        if taken < limit and may_walk and not walked:
+        if taken < limit and may_walk and not walked and self._lanes.may_walk():
             walked = True
             taken += self._claim_from(portion, limit - taken, walk=True)
         return Took(taken, walked)
@@ -184,8 +184,7 @@ class Claimer(Loop):
         jobs = claim(self.connection, asked, starts)
         if len(jobs) < limit:
             self._lanes.exhausted(starts, kind=portion.kind)
-        if walk:
-            self._lanes.walked(time.monotonic() - began)
+        self._lanes.claimed(starts, time.monotonic() - began, kind=portion.kind)
         if runnable := self._gates.keep_gates(self.connection, jobs):
             self._launch(runnable)
         for job in jobs:

@@ -242,6 +242,27 @@ def test_a_lane_that_never_comes_back_short_is_walked_every_ten_seconds(lanes: L
     assert lanes.is_walk_due()
 
 
+def test_a_look_back_that_took_long_is_rationed(lanes: Lanes, clock: Clock) -> None:
+    """As while the backlog of a paused subject is still to be parked."""
+    mark = (T, uuid7())
+    lanes.remember("default", 0, *mark)
+    lanes.claimed(lanes.starts(walk=False), 3.0)
+    clock.now += 59
+    assert lanes.starts(walk=False) == [Start("default", 0, *mark)]
+    clock.now += 2
+    assert lanes.starts(walk=False)[0].run_at < T
+    lanes.claimed(lanes.starts(walk=False), 3.0)  # not back again: what it cost says nothing
+    clock.now += 61
+    lanes.claimed(lanes.starts(walk=False), 0.001)
+    clock.now += 1.1
+    assert lanes.starts(walk=False)[0].run_at < T
+
+
+def test_a_first_claim_from_the_beginning_counts_as_a_walk(lanes: Lanes) -> None:
+    lanes.claimed(lanes.starts(walk=False), 3.0)
+    assert not lanes.may_walk()
+
+
 def test_a_lane_forgotten_between_claim_and_answer_costs_nothing(lanes: Lanes, clock: Clock) -> None:
     lanes.starts(walk=False)
     clock.now += 61

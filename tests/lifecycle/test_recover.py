@@ -188,10 +188,11 @@ def test_recovered_jobs_keep_where_they_were() -> None:
     assert (again.id, again.cursor, again.progress_count) == (job.id, "page-3", 3)
 
 
+@pytest.mark.parametrize("max_attempts", [1, 5])
 @pytest.mark.django_db
-def test_a_lost_job_that_was_asked_to_stop_is_cancelled() -> None:
+def test_a_lost_job_that_was_asked_to_stop_is_cancelled(max_attempts: int) -> None:
     with at(0):
-        job = one_running()
+        job = one_running(max_attempts=max_attempts)
         Job.objects.update(cancel_requested=True)
     with at(31):
         recover(connection)

@@ -8,11 +8,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from jobs_app import durations
-from jobs_app.insights import counts, pauses, processes
+from jobs_app.insights import counts, overdue, pauses, processes
 from jobs_app.insights.counts import EndedCounts, LiveCounts, QueueCounts
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
 from jobs_app.models import Pause, WorkerKind, WorkerState
+
+MOST_OVERDUE = 10  # lines
 
 
 def add_arguments(parser: CommandParser) -> None: ...
@@ -21,12 +23,14 @@ def add_arguments(parser: CommandParser) -> None: ...
 def handle(options: dict[str, Any], out: Output) -> None:
     connection = jobs_connection()
     live, ended, found = counts.live(connection), counts.ended(connection), processes.newest(connection)
-    paused = pauses.newest(connection, live.at)
+    paused, late = pauses.newest(connection, live.at), overdue.overdue(connection)
     if out.as_json:
-        out.json(_data(live, ended, found, paused))
+        out.json(_data(live, ended, found, paused, late))
         return
     for each in paused:
         out.line(_pause_text(each))
+    for job, seconds in late[:MOST_OVERDUE]:
+        out.line(f"Overdue since {durations.rough(seconds)}: {job.job_type} {job.pk} on {job.worker_id}")
     _print_queues(live, out)
     out.line()
     _print_ended(ended, out)
@@ -37,10 +41,13 @@ def handle(options: dict[str, Any], out: Output) -> None:
         out.note("No worker is alive: jobs wait until one is started with manage.py runworker.")
 
 
-def _data(live: LiveCounts, ended: EndedCounts, found: list[WorkerState], paused: list[Pause]) -> dict[str, Any]:
+def _data(
+    live: LiveCounts, ended: EndedCounts, found: list[WorkerState], paused: list[Pause], late: list[overdue.Overdue]
+) -> dict[str, Any]:
     names = ("scope", "name", "reason", "actor", "until", "created_at")
     return {
         "at": live.at,
+        "overdue": [{"id": job.pk, "job_type": job.job_type, "seconds": seconds} for job, seconds in late],
         "pauses": [{name: getattr(each, name) for name in names} for each in paused],
         "queues": [_queue_data(each, live.at) for each in live.queues],
         "queues_capped": live.is_capped,

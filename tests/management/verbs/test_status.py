@@ -84,8 +84,23 @@ def test_what_is_paused_is_said_with_who_and_why(at_work: Any) -> None:
         "Paused by bob: everything",
         "Paused by ann until 2026-01-01T13:00:00+00:00: subject shop-7 (they asked)",
     ]
+    names = ("scope", "name", "actor", "reason")
     first = jobs_json("status")["pauses"][1]
-    assert (first["scope"], first["name"], first["actor"], first["reason"]) == ("subject", "shop-7", "ann", "they asked")
+    assert [first[name] for name in names] == ["subject", "shop-7", "ann", "they asked"]
+
+
+def test_what_runs_past_its_timeout_is_said() -> None:
+    @job(timeout="10s")
+    def slow() -> None: ...
+
+    with frozen_clock(NOON):
+        run = slow.enqueue()
+        [claimed] = HandWorker().claim()
+    with frozen_clock(NOON + timedelta(seconds=70)):
+        told = jobs("status")[0].splitlines()[0]
+        assert told.startswith(f"Overdue since 1m: slow {run.id} on ")
+        assert jobs_json("status")["overdue"] == [{"id": str(run.id), "job_type": "slow", "seconds": 60.0}]
+        assert "running, overdue since 1m" in jobs("show", str(claimed.id))[0]
 
 
 def test_that_nobody_works_is_said(report: Any) -> None:
