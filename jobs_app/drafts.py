@@ -10,6 +10,7 @@ from jobs_app.errors import OptionInvalid, PayloadInvalid
 from jobs_app.ids import uuid7
 from jobs_app.limits import NO_RULES, gate
 from jobs_app.options import key_text, subject_text
+from jobs_app.payloads import named
 from jobs_app.registry import SYSTEM_QUEUE, JobType
 from jobs_app.strict_json import dumps
 
@@ -102,20 +103,10 @@ def _meta_text(job_type: JobType, options: Mapping[str, Any]) -> str:
 
 def _from_payload(job_type: JobType, option: str, checked: dict[str, Any]) -> str | None:
     """The subject or the key that the job type takes from a payload; None where it finds none."""
-    source = getattr(job_type, option)
-    if source is None:
-        return None
-    found = source(checked) if callable(source) else _field(job_type, source, checked)
+    found = named(job_type, option, checked)
     if found is None or found == "":
         return None
     try:
         return (key_text if option == "key" else subject_text)(str(found))
     except ValueError as problem:
         raise PayloadInvalid(f"job {job_type.name!r}: its {option} {str(found)!r} cannot be used: {problem}.") from None
-
-
-def _field(job_type: JobType, name: str, checked: dict[str, Any]) -> Any:
-    if name in checked:
-        return checked[name]
-    default = next((field.default for field in job_type.schema.fields if field.name == name), None)
-    return None if default is None else job_type.schema.dump({**checked, name: default})[name]

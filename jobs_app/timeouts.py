@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from jobs_app import values
 from jobs_app.conf import Settings
+from jobs_app.payloads import Payload, field_of
 
 if TYPE_CHECKING:
     from jobs_app.registry import JobType
-
-Payload: TypeAlias = Mapping[str, Any]  # as stored
 
 
 def timeout_for(
@@ -37,10 +36,7 @@ def timeout_for(
 
 def variant_of(job_type: JobType, payload: Payload) -> str:
     """Which of its kinds of work this payload is; '' where the type makes no difference."""
-    source = job_type.variant
-    if source is None:
-        return ""
-    found = source(payload) if callable(source) else _field(job_type, source, payload)
+    found = field_of(job_type, job_type.variant, payload)
     return "" if found is None else str(found)
 
 
@@ -50,11 +46,3 @@ def passed_text(elapsed: float, limit: float) -> str:
 
 def _capped(seconds: float | None, most: float | None) -> float | None:
     return seconds if seconds is None or most is None else min(seconds, most)
-
-
-def _field(job_type: JobType, name: str, payload: Payload) -> Any:
-    """A field that was left out at the enqueue has its default."""
-    if name in payload:
-        return payload[name]
-    default = next((field.default for field in job_type.schema.fields if field.name == name), None)
-    return None if default is None else job_type.schema.dump({**payload, name: default})[name]

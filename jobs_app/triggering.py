@@ -22,7 +22,7 @@ def trigger(
     """Enqueue a job by the name of its type.
 
     `actor` is a user, who needs the permission to trigger jobs and the one that the job type asks for, or the name
-    under which code acts. Who is named is told by a control event.
+    under which code acts. A control event tells who asks and why, where one of them is given.
     """
     from jobs_app.lifecycle.control.acting import begin
     from jobs_app.lifecycle.database import jobs_connection, write_savepoint
@@ -33,7 +33,7 @@ def trigger(
         raise PermissionDenied(f"trigger: {act.actor} has no permission {job_type.permission}.")
     options["actor"] = act.actor
     definition: JobDefinition[..., Any] = JobDefinition(job_type, options)
-    if not act.actor:
+    if not (act.actor or act.reason):
         return definition.enqueue_payload(payload)
     with write_savepoint(jobs_connection()):
         run = definition.enqueue_payload(payload)

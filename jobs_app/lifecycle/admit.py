@@ -26,7 +26,7 @@ from jobs_app.lifecycle.locks import try_lock
 from jobs_app.lifecycle.opening import Opening, Room
 from jobs_app.lifecycle.pauses import read_pauses
 from jobs_app.lifecycle.rates import Rates
-from jobs_app.lifecycle.relation import relation
+from jobs_app.lifecycle.relation import relation, same
 from jobs_app.lifecycle.rules import Rules, limits_of, read_rules
 from jobs_app.limits import ONE_RUNNING, QueueRules
 
@@ -71,7 +71,7 @@ UPDATE jobs_app_job AS job
    SET hold = given.new_hold,
        run_at = CASE WHEN given.new_hold = '' THEN {now} ELSE coalesce(given.new_run_at, job.run_at) END
   FROM ({rows}) AS given
- WHERE job.id = given.id
+ WHERE {by_id}
 """
 COLUMNS = {"id": "uuid", "new_hold": "text", "new_run_at": "time"}
 TELL = "SELECT count(pg_notify(%s, call)) FROM unnest(%s::text[]) AS call"
@@ -197,7 +197,8 @@ class _Step:
         in_order = sorted(changes, key=lambda change: change.id)  # as everything that locks several jobs
         rows, parameters = relation(self._connection, COLUMNS, in_order)
         with self._connection.cursor() as cursor:
-            cursor.execute(APPLY.format(rows=rows, now=now_sql(self._connection)), parameters)
+            by_id = same(self._connection, "job.id", "given.id")
+            cursor.execute(APPLY.format(rows=rows, now=now_sql(self._connection), by_id=by_id), parameters)
 
     def _tell(self, lanes: Iterable[tuple[str, int]]) -> None:
         if is_postgres(self._connection):

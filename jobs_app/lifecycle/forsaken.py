@@ -29,7 +29,7 @@ WITH RECURSIVE each (queue, key) AS (
 page AS (SELECT queue, key FROM each LIMIT %(limit)s)
 SELECT queue, key, EXISTS (
        SELECT 1 FROM jobs_app_job AS job
-        WHERE job.queue = page.queue AND job.key = page.key AND job.gate > 0 AND job.hold IN ('', 'limit'))
+        WHERE job.queue = page.queue AND job.key = page.key AND job.gate = 2 AND job.hold IN ('', 'limit'))
   FROM page
 """
 _BEGINNING = Key("", "")

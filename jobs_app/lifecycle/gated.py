@@ -86,12 +86,17 @@ OF_SUBJECT = f"""
 """
 # Not by IN on PostgreSQL: it would begin the join with all who wait.
 FIRST_OF_KEYS = f"{_SELECT} WHERE state = 'queued' AND hold = 'key' AND id "
-OWNERS = f"""
-SELECT job.{", job.".join(Owner._fields)} FROM ({{rows}}) AS wanted JOIN jobs_app_job AS job
-    ON job.queue = wanted.queue AND job.key = wanted.key AND job.gate > 0 AND job.hold IN ('', 'limit')
+_OWNER = f"""
+SELECT job.{", job.".join(Owner._fields)} FROM {{wanted}} jobs_app_job AS job
+ WHERE job.queue = wanted.queue AND job.key = wanted.key AND job.gate = 2 AND job.hold IN ('', 'limit')
 """
+# Key by key: as a plain join PostgreSQL may begin with all owners of all keys.
+OWNERS_POSTGRES = f"""
+SELECT owner.* FROM ({{rows}}) AS wanted CROSS JOIN LATERAL ({_OWNER.format(wanted="")} OFFSET 0 {{lock}}) AS owner
+"""
+OWNERS_SQLITE = _OWNER.format(wanted="({rows}) AS wanted CROSS JOIN")
 PASSING_LOCKED = " FOR NO KEY UPDATE SKIP LOCKED"
-SHARING = " FOR SHARE OF job SKIP LOCKED"
+SHARING = "FOR SHARE SKIP LOCKED"
 
 
 class Reader:
@@ -138,15 +143,14 @@ class Reader:
         found = self._gated(sql, **parameters)
         return [job for job in found if job.job_type in self._job_types and job.subject not in self._paused]
 
-    def owners(self, keys: Sequence[str]) -> list[Owner]:
+    def owners(self, keys: Sequence[str], lock: str = "") -> list[Owner]:
         rows, parameters = self._keys(keys)
-        return [self._owner(row) for row in self._rows(OWNERS.format(rows=rows), **parameters)]
+        sql = (OWNERS_POSTGRES if self._is_postgres else OWNERS_SQLITE).format(rows=rows, lock=lock)
+        return [self._owner(row) for row in self._rows(sql, **parameters)]
 
     def locked_owners(self, keys: Sequence[str]) -> set[UUID]:
         """Those that no other session is just ending, and none can before our transaction has."""
-        rows, parameters = self._keys(keys)
-        sql = OWNERS.format(rows=rows) + (SHARING if self._is_postgres else "")
-        return {self._owner(row).id for row in self._rows(sql, **parameters)}
+        return {owner.id for owner in self.owners(keys, SHARING)}
 
     @property
     def _lock(self) -> str:

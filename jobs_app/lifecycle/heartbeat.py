@@ -19,7 +19,7 @@ from jobs_app.lifecycle.database import (
     read_uuid,
     write_transaction,
 )
-from jobs_app.lifecycle.relation import relation
+from jobs_app.lifecycle.relation import relation, same
 
 
 class Held(NamedTuple):
@@ -78,7 +78,7 @@ UPDATE jobs_app_job AS job
    SET cursor = given.new_cursor, progress_count = given.new_progress_count, result_count = given.new_result_count,
        target_count = given.new_target_count, progress_message = given.new_message,
        meta = coalesce(given.new_meta, job.meta), last_progress_at = {now}
-  FROM ({rows}) AS given WHERE job.id = given.id AND job.token = given.token
+  FROM ({rows}) AS given WHERE {by_id} AND job.token = given.token
 """
 HELD_COLUMNS = {"id": "uuid", "token": "uuid", "until": "after"}
 PROGRESS_COLUMNS = {
@@ -158,6 +158,6 @@ def _news(rows: Iterable[Sequence[Any]]) -> dict[UUID, Asked]:
 
 def _save(connection: BaseDatabaseWrapper, reports: Sequence[Progress]) -> None:
     rows, parameters = relation(connection, PROGRESS_COLUMNS, reports)
-    sql = SAVE.format(rows=rows, now=now_sql(connection))
+    sql = SAVE.format(rows=rows, now=now_sql(connection), by_id=same(connection, "job.id", "given.id"))
     with pinned_transaction(connection), connection.cursor() as cursor:
         cursor.execute(sql, parameters)

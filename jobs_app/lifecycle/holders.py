@@ -12,13 +12,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.lifecycle.database import is_postgres, now_sql, read_sqlite_time, read_uuid, while_busy
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.new_job import Enqueued, NewJob
-from jobs_app.lifecycle.relation import relation
-from jobs_app.models import Run
+from jobs_app.lifecycle.relation import relation, same
+from jobs_app.models import Gate, Run
 
 COLUMNS = {"id": "uuid", "queue": "text", "key": "text", "policy": "text"}
 _HOLDER = """
 SELECT refused.id, job.id, job.queued_at, job.run_at, job.job_type, job.state
-  FROM ({{rows}}) AS refused JOIN jobs_app_job AS job ON job.queue = refused.queue AND job.key = refused.key
+  FROM ({{rows}}) AS refused JOIN jobs_app_job AS job ON job.queue = refused.queue AND {{by_key}}
    AND {holds} WHERE {refused}
 """
 # One for each index that can refuse a job: no index would be read for both at once.
@@ -58,7 +58,8 @@ def find_holders(connection: BaseDatabaseWrapper, refused: Sequence[NewJob]) -> 
     """For each job that its key let not in, the one that holds it; a holder that has just ended is missing."""
     rows, parameters = relation(connection, COLUMNS, [(job.id, job.queue, job.key, job.policy) for job in refused])
     with connection.cursor() as cursor:
-        cursor.execute(HOLDERS.format(rows=rows), parameters)
+        by_key = same(connection, "job.key", "refused.key")
+        cursor.execute(HOLDERS.format(rows=rows, by_key=by_key), parameters)
         found = cursor.fetchall()
     return {
         read_uuid(mine): Enqueued(read_uuid(theirs), _time(queued_at), _time(run_at), False, job_type, state)
@@ -84,7 +85,7 @@ def replace_waiting(connection: BaseDatabaseWrapper, run_id: UUID, new: NewJob) 
     if row is None:
         return None
     replaced, queued_at, run_at, queue, key, gate = row
-    if gate and key:
+    if gate == Gate.KEY and key:
         wake_next(connection, [Key(queue, key)])
     return Enqueued(read_uuid(replaced), _time(queued_at), _time(run_at), False, new.job_type, "queued")
 

@@ -153,9 +153,10 @@ class Lanes:
     def claimed(self, starts: Iterable[Start], seconds: float, *, kind: Kind = ANY) -> None:
         """What a claim from these cost, if it looked further than it must: a backlog of a subject that was paused just
         now is read over each time, until it is parked."""
-        if all((start.run_at, start.id) == BEGINNING for start in starts):
+        is_walk = all((start.run_at, start.id) == BEGINNING for start in starts)
+        if is_walk:
             self.walked(seconds)
-        elif self.is_looking_back:
+        if is_walk or self.is_looking_back:  # the one reads what the other does
             self.look_back_cost[kind] = seconds
 
     def _look_back(self, kind: Kind) -> bool:

@@ -15,8 +15,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
 from jobs_app.lifecycle.keys import Key, wake_next
-from jobs_app.lifecycle.relation import relation
-from jobs_app.models import Job, JobRun
+from jobs_app.lifecycle.relation import looked_up, relation
+from jobs_app.models import Gate, Job, JobRun
 
 LONGEST_DELAY_SECONDS = 100 * 366 * 86400.0  # later moments do not fit every database
 
@@ -103,9 +103,10 @@ REQUEUE_SET = f"""
 EXTRA = [name for name in COLUMNS if name not in ("id", "token")]
 SEEN = "job.*, job.token AS end_token, " + ", ".join(f"ended.{name}" for name in EXTRA)
 
+BY_ID = looked_up("job.id", "ended.id")
 POSTGRES_REMOVE = f"""
 WITH ended AS ({{rows}}),
-gone AS (DELETE FROM jobs_app_job AS job USING ended WHERE job.id = ended.id AND {{guard}} RETURNING {SEEN}),
+gone AS (DELETE FROM jobs_app_job AS job USING ended WHERE {BY_ID} AND {{guard}} RETURNING {SEEN}),
 tried AS ({ATTEMPT.format(gone="gone", latest="greatest")}),
 kept AS ({RUN.format(gone="gone", latest="greatest")})
 SELECT id, queue, key, gate FROM gone
@@ -115,10 +116,10 @@ SELECT id, queue, key, gate FROM gone
 POSTGRES_REQUEUE = f"""
 WITH ended AS ({{rows}}),
 found AS MATERIALIZED (
-  SELECT {SEEN} FROM ended JOIN jobs_app_job AS job ON job.id = ended.id AND {{guard}} FOR NO KEY UPDATE OF job),
+  SELECT {SEEN} FROM ended JOIN jobs_app_job AS job ON {BY_ID} AND {{guard}} FOR NO KEY UPDATE OF job),
 moved AS (
   UPDATE jobs_app_job AS job {REQUEUE_SET} FROM (SELECT * FROM found ORDER BY queue, key) AS ended
-   WHERE job.id = ended.id
+   WHERE {BY_ID}
   RETURNING job.id, job.queue, job.key, job.gate),
 tried AS ({ATTEMPT.format(gone="found", latest="greatest")})
 SELECT id, queue, key, gate FROM moved
@@ -155,7 +156,7 @@ def _move(
             for statement in sqlite:
                 cursor.execute(statement.format(gone=gone, latest="max"), parameters)
         moved = cursor.fetchall()
-    wake_next(connection, (Key(queue, key) for _, queue, key, gate in moved if gate and key))
+    wake_next(connection, (Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key))
     return {read_uuid(row[0]) for row in moved}
 
 

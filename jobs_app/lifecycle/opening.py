@@ -134,6 +134,7 @@ class Opening:
         for (scope, rate), count in used.items():
             self._rates.take(scope, rate, count)
         wake_next(self._connection, [Key(self._queue, scope.key) for scope, _ in used])
+        self.is_more |= bool(used)
 
     def _key_rates(self, job: Gated) -> list[tuple[Scope, Rate]]:
         if job.key is None:

@@ -42,7 +42,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a walk of this process stands, and the pauses whose work is done when it comes to the end."""
+    """Where a walk stands, and the pauses whose work is done when it comes to the end."""
 
     pauses: frozenset[int]
     last: UUID = BEGINNING
@@ -69,77 +69,73 @@ def _note_opened(ended: QuerySet[Pause], now: datetime) -> None:
 PARK = Walk("park", _to_park, park_chunk, lambda pauses, now: pauses.filter(in_force(now)).update(parked=True))
 OPEN = Walk("open", _to_open, open_chunk, _note_opened)
 
-_places: dict[str, Place] = {}
-_swept_at = float("-inf")  # by the monotonic clock
 
+class Walker:
+    """Somebody on these walks, who remembers where each stands. Every thread has its own."""
 
-def continue_pauses(connection: BaseDatabaseWrapper, seconds: float) -> int:
-    """Go on for about so long with what pauses have left to do; the jobs moved.
+    def __init__(self) -> None:
+        self._places: dict[str, Place] = {}
+        self._swept_at = float("-inf")  # by the monotonic clock
 
-    One process at a time: while another one is at it, this does nothing. Nothing to do costs two small queries.
-    """
-    global _swept_at
-    deadline = time.monotonic() + seconds
-    moved = 0
-    for walk in (PARK, OPEN):
-        is_sweep = walk is OPEN and time.monotonic() - _swept_at >= SWEEP_EVERY_SECONDS
-        if is_sweep or _rows(connection).filter(walk.wanted(database_now(connection))).exists():
-            walked = _go(connection, walk, deadline)
-            moved += walked.moved
-            if is_sweep and not walked.more:
-                _swept_at = time.monotonic()
-        else:
-            _places.pop(walk.name, None)  # another process came to the end
-    return moved
+    def go_on(self, connection: BaseDatabaseWrapper, seconds: float) -> int:
+        """Go on for about so long with what pauses have left to do; the jobs moved.
+
+        One process at a time: while another one is at it, this does nothing. Nothing to do costs two small queries.
+        """
+        deadline = time.monotonic() + seconds
+        moved = 0
+        for walk in (PARK, OPEN):
+            is_sweep = walk is OPEN and time.monotonic() - self._swept_at >= SWEEP_EVERY_SECONDS
+            if is_sweep or _rows(connection).filter(walk.wanted(database_now(connection))).exists():
+                walked = self.walk(connection, walk, deadline)
+                moved += walked.moved
+                if is_sweep and not walked.more:
+                    self._swept_at = time.monotonic()
+            else:
+                self._places.pop(walk.name, None)  # another process came to the end
+        return moved
+
+    def walk(self, connection: BaseDatabaseWrapper, walk: Walk, deadline: float) -> Walked:
+        """At least one chunk, unless another process is at it: two would undo each other's work."""
+        moved = 0
+        while True:
+            chunk = self._chunk(connection, walk)
+            if chunk is None:
+                return Walked(moved, more=True)
+            moved += chunk.moved
+            if chunk.last is None:
+                return Walked(moved)
+            if time.monotonic() >= deadline:
+                return Walked(moved, more=True)
+
+    def _chunk(self, connection: BaseDatabaseWrapper, walk: Walk) -> Chunk | None:
+        """The next chunk; None where somebody else is at it, or had a job in hand that this one wanted to wake."""
+        try:
+            with pinned_transaction(connection):
+                if not try_lock(connection, "pauses"):
+                    return None
+                now = database_now(connection)
+                place = self._places.pop(walk.name, None) or Place(_wanting(connection, walk, now))
+                chunk = walk.step(connection, read_pauses(connection), place.last)
+                if chunk.last is None:
+                    walk.note(_rows(connection).filter(pk__in=place.pauses), now)
+        except OperationalError as error:
+            if connection.in_atomic_block or not is_conflict(error):
+                raise
+            return None
+        if chunk.last is not None:
+            self._places[walk.name] = replace(place, last=chunk.last)
+        return chunk
 
 
 def park_waiting(connection: BaseDatabaseWrapper, seconds: float) -> Walked:
     """Park for about so long what every pause in force covers, from the beginning."""
-    return _anew(connection, PARK, seconds)
+    return Walker().walk(connection, PARK, time.monotonic() + seconds)
 
 
 def open_parked(connection: BaseDatabaseWrapper, seconds: float) -> Walked:
     """Open for about so long what no pause in force covers, from the beginning."""
-    return _anew(connection, OPEN, seconds)
-
-
-def _anew(connection: BaseDatabaseWrapper, walk: Walk, seconds: float) -> Walked:
-    _places.pop(walk.name, None)
-    return _go(connection, walk, time.monotonic() + seconds)
-
-
-def _go(connection: BaseDatabaseWrapper, walk: Walk, deadline: float) -> Walked:
-    """At least one chunk, unless another process is at it: two would undo each other's work."""
-    moved = 0
-    while True:
-        chunk = _chunk(connection, walk)
-        if chunk is None:
-            return Walked(moved, more=True)
-        moved += chunk.moved
-        if chunk.last is None:
-            return Walked(moved)
-        if time.monotonic() >= deadline:
-            return Walked(moved, more=True)
-
-
-def _chunk(connection: BaseDatabaseWrapper, walk: Walk) -> Chunk | None:
-    """The next chunk; None where somebody else is at it, or had a job in hand that this one wanted to wake."""
-    try:
-        with pinned_transaction(connection):
-            if not try_lock(connection, "pauses"):
-                return None
-            now = database_now(connection)
-            place = _places.pop(walk.name, None) or Place(_wanting(connection, walk, now))
-            chunk = walk.step(connection, read_pauses(connection), place.last)
-            if chunk.last is None:
-                walk.note(_rows(connection).filter(pk__in=place.pauses), now)
-    except OperationalError as error:
-        if connection.in_atomic_block or not is_conflict(error):
-            raise
-        return None
-    if chunk.last is not None:
-        _places[walk.name] = replace(place, last=chunk.last)
-    return chunk
+    return Walker().walk(connection, OPEN, time.monotonic() + seconds)
 
 
 def _wanting(connection: BaseDatabaseWrapper, walk: Walk, now: datetime) -> frozenset[int]:

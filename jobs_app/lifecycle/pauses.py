@@ -1,4 +1,5 @@
-"""What is paused now. The rows of `Pause` are the truth: claims and enqueues look at them, so a pause holds at once."""
+"""What is paused now. The rows of `Pause` are the truth: enqueues look at them, and whoever claims does so each second,
+so that a pause holds within two seconds."""
 
 from __future__ import annotations
 

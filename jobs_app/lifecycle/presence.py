@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -12,6 +12,7 @@ from jobs_app.lifecycle.database import database_now, while_busy
 from jobs_app.models import WorkerKind, WorkerState
 
 FORGET_AFTER = timedelta(days=1)  # a worker that was killed stays visible as lost for this long
+BEATS_MISSED = 3  # each process says itself how often it beats: their leases may differ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,18 @@ class Presence:
     excluded: Sequence[str] = ()
     job_types: Sequence[str] = ()
     concurrency: int = 0
-    beat_seconds: float = 10.0  # who is silent for three times as long is late
+    beat_seconds: float = 10.0
+
+
+def is_late(seen_at: datetime, beat_seconds: float, now: datetime) -> bool:
+    """Killed, cut off, or about to come back."""
+    return now - seen_at > timedelta(seconds=BEATS_MISSED * beat_seconds)
+
+
+def job_types_alive(connection: BaseDatabaseWrapper, *, now: datetime) -> set[str]:
+    """Every job type that some living process knows."""
+    rows = WorkerState.objects.using(connection.alias).values_list("seen_at", "beat_seconds", "job_types")
+    return {name for seen_at, every, names in rows if not is_late(seen_at, every, now) for name in names}
 
 
 def announce(connection: BaseDatabaseWrapper, who: Presence) -> None:

@@ -19,6 +19,7 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import database_now, is_postgres, pinned_transaction
+from jobs_app.lifecycle.locks import try_lock
 from jobs_app.lifecycle.retention import Mark, Shelf, shelves
 from jobs_app.models import JobRun
 
@@ -28,9 +29,6 @@ LONGEST_STATEMENT = "1s"
 PARTS_PER_ROW = 4  # rows that belong to a run of the batch, on average; with more they go first
 PARTS = {"items": "jobs_app_jobitem", "attempts": "jobs_app_jobattempt"}
 
-# One process at a time. Held for a batch, so that it needs no session and dies with the transaction.
-LOCK = "SELECT pg_try_advisory_xact_lock(%s)"
-LOCK_KEY = 0x6A6F62735F7072  # "jobs_pr"
 CANCELED = "57014"  # SQLSTATE of a statement that met its timeout
 
 # What belongs to runs goes with them; a run that many items belong to is emptied first, and goes last.
@@ -116,13 +114,12 @@ class _Pruning:
 
     def _is_alone(self, is_ours: bool) -> bool:
         """The only one to prune until the transaction ends; and from here on its statements are short."""
-        if self.dry_run or not is_postgres(self.connection):
+        if self.dry_run:
             return True
-        with self.connection.cursor() as cursor:
-            if is_ours:  # a host's own transaction may have longer statements after this
+        if is_ours and is_postgres(self.connection):  # a host's own transaction may have longer statements after this
+            with self.connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('statement_timeout', %s, true)", [LONGEST_STATEMENT])
-            cursor.execute(LOCK, [LOCK_KEY])
-            return bool(cursor.fetchone()[0])
+        return try_lock(self.connection, "prune")
 
     def _take(self, shelf: Shelf, mark: Mark) -> tuple[Mark | None, Counter[str]]:
         going, end = shelf.find(self.connection, mark, self.size)

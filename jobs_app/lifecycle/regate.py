@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import is_postgres, pinned_transaction, read_uuid
 from jobs_app.lifecycle.moves import HOLD_BY_GATE
-from jobs_app.lifecycle.relation import relation
+from jobs_app.lifecycle.relation import relation, same
 
 
 class Misplaced(NamedTuple):
@@ -27,7 +27,7 @@ UPDATE jobs_app_job AS job
        attempts = attempts - 1, token = NULL, lease_expires_at = NULL, worker_id = '',
        started_at = CASE WHEN attempts > 1 THEN started_at END,
        first_started_at = CASE WHEN attempts > 1 THEN first_started_at END
-  FROM ({{rows}}) AS given WHERE job.id = given.id AND job.token = given.claim AND job.state = 'running'
+  FROM ({{rows}}) AS given WHERE {{by_id}} AND job.token = given.claim AND job.state = 'running'
    AND NOT (job.policy IN ('short', 'stately') AND EXISTS (
             SELECT 1 FROM jobs_app_job AS other WHERE other.queue = job.queue AND other.key = job.key
                AND other.policy IN ('short', 'stately') AND other.state = 'queued'))
@@ -42,5 +42,7 @@ def put_back(connection: BaseDatabaseWrapper, misplaced: Sequence[Misplaced]) ->
         return set()
     rows, parameters = relation(connection, COLUMNS, sorted(misplaced))
     with pinned_transaction(connection), connection.cursor() as cursor:
-        cursor.execute(PUT_BACK.format(rows=rows, job="job." if is_postgres(connection) else ""), parameters)
+        by_id = same(connection, "job.id", "given.id")
+        sql = PUT_BACK.format(rows=rows, by_id=by_id, job="job." if is_postgres(connection) else "")
+        cursor.execute(sql, parameters)
         return {read_uuid(row[0]) for row in cursor.fetchall()}

@@ -36,6 +36,17 @@ def relation(
     return build(columns, rows, now_parameter(connection))
 
 
+def same(connection: BaseDatabaseWrapper, column: str, given: str) -> str:
+    """`column = given`, to be looked up row by row, whatever the planner believes."""
+    return looked_up(column, given) if is_postgres(connection) else f"{column} = {given}"
+
+
+def looked_up(column: str, given: str) -> str:
+    """The same on PostgreSQL. A queue is often empty when its table is analysed; then a plain join reads all of an
+    index, which gives the rows in the order of the join: measured, 1.2 s for 100 of 20,000. An array has no order."""
+    return f"{column} = ANY (ARRAY[{given}])"
+
+
 def _postgres(columns: Mapping[str, str], rows: Sequence[Sequence[Any]], now: Any) -> tuple[str, dict[str, Any]]:
     parameters: dict[str, Any] = {"now": now}
     chosen, arrays, names = [], [], []

@@ -11,7 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.lifecycle import moves
 from jobs_app.lifecycle.database import read_uuid
 from jobs_app.lifecycle.moves import HELD, Ended
-from jobs_app.lifecycle.relation import relation
+from jobs_app.lifecycle.relation import relation, same
 from jobs_app.models import ONE_QUEUED
 from jobs_app.strict_json import dumps
 
@@ -21,7 +21,7 @@ SELECT mine.id, mine.queue, mine.key,
        (SELECT other.id FROM jobs_app_job AS other
          WHERE other.queue = mine.queue AND other.key = mine.key AND other.id <> mine.id
            AND other.policy IN ('short', 'stately') AND other.state = 'queued' LIMIT 1)
-  FROM ({rows}) AS given JOIN jobs_app_job AS mine ON mine.id = given.id ORDER BY mine.id
+  FROM ({rows}) AS given JOIN jobs_app_job AS mine ON {by_id}
 """
 
 
@@ -42,11 +42,11 @@ def _superseded(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> dict
         return {}
     rows, parameters = relation(connection, {"id": "uuid"}, [(run_id,) for run_id in candidates])
     with connection.cursor() as cursor:
-        cursor.execute(PLACES.format(rows=rows), parameters)
+        cursor.execute(PLACES.format(rows=rows, by_id=same(connection, "mine.id", "given.id")), parameters)
         places = [(read_uuid(mine), (queue, key), other and read_uuid(other)) for mine, queue, key, other in cursor]
     holders = {place: other for _, place, other in places if other}
     superseded = {}
-    for mine, place, _ in places:
+    for mine, place, _ in sorted(places, key=lambda found: found[0]):
         holder = holders.setdefault(place, mine)  # of two that come back together, the first waits
         if holder != mine:
             superseded[mine] = _gives_way(candidates[mine], holder)

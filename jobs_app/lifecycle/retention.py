@@ -12,9 +12,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
 from jobs_app.conf import get_settings
-from jobs_app.lifecycle.database import read_uuid
+from jobs_app.lifecycle.database import database_now, read_uuid
+from jobs_app.lifecycle.presence import job_types_alive
 from jobs_app.lifecycle.relation import relation
-from jobs_app.models import FINISHED, ControlEvent, Job, JobRun, State, StatSample, WorkerState
+from jobs_app.models import FINISHED, ControlEvent, Job, JobRun, State, StatSample
 from jobs_app.models.base import JobsModel
 from jobs_app.registry import JobType, registry
 
@@ -147,9 +148,8 @@ def _run_shelf(name: str, now: datetime, window: timedelta | None) -> RunShelf |
 
 
 def _types_to_prune(connection: BaseDatabaseWrapper) -> list[str]:
-    """Those of this process, and those that no process knows. What only others know is theirs: they know its age."""
-    told = WorkerState.objects.using(connection.alias).values_list("job_types", flat=True)
-    elsewhere = {name for names in told for name in names}.difference(registry.names())
+    """Those of this process, and those that no living one knows. What only others know is theirs: they know its age."""
+    elsewhere = job_types_alive(connection, now=database_now(connection)).difference(registry.names())
     with connection.cursor() as cursor:
         cursor.execute(TYPES_IN_HISTORY)
         return [name for (name,) in cursor.fetchall() if name not in elsewhere]

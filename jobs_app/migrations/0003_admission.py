@@ -118,7 +118,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='job',
-            index=models.Index(models.F('queue'), models.F('hold'), models.F('key'), condition=models.Q(('gate__gt', 0), ('hold__in', ['', 'limit'])), name='jobs_app_job_admitted'),
+            index=models.Index(models.F('queue'), models.F('key'), condition=models.Q(('gate', 2), ('hold__in', ['', 'limit'])), name='jobs_app_job_admitted'),
+        ),
+        migrations.AddIndex(
+            model_name='job',
+            index=models.Index(models.F('queue'), condition=models.Q(('gate__gt', 0), ('hold', '')), name='jobs_app_job_queue_open'),
         ),
         migrations.AddIndex(
             model_name='job',

@@ -159,9 +159,8 @@ class Job(RunColumns):
                 name="jobs_app_job_key",
                 condition=Q(state="queued", hold="key"),
             ),
-            models.Index(
-                "queue", "hold", "key", name="jobs_app_job_admitted", condition=Q(gate__gt=0, hold__in=["", "limit"])
-            ),
+            models.Index("queue", "key", name="jobs_app_job_admitted", condition=Q(gate=2, hold__in=["", "limit"])),
+            models.Index("queue", name="jobs_app_job_queue_open", condition=Q(gate__gt=0, hold="")),
             models.Index("job_type", name="jobs_app_job_type_open", condition=Q(gate__gt=0, hold="")),
             models.Index("id", name="jobs_app_job_parked", condition=Q(hold="pause")),
         )

@@ -6,12 +6,13 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TypeAlias
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
-from jobs_app.lifecycle.pause_walks import continue_pauses
+from jobs_app.lifecycle.pause_walks import Walker
 from jobs_app.lifecycle.prune import Pruned, prune
 from jobs_app.lifecycle.rates import forget_rates
 from jobs_app.lifecycle.turns import end_turn, take_turn
@@ -61,17 +62,18 @@ def forget_old_rates(connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
     return False
 
 
-def go_on_with_pauses(connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
-    return continue_pauses(connection, PAUSES_SECONDS) > 0
+def go_on_with_pauses(walker: Walker, connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
+    return walker.go_on(connection, PAUSES_SECONDS) > 0
 
 
-CHORES: Sequence[Chore] = (go_on_with_pauses, prune_recent, prune_all, forget_old_rates)
+def usual_chores() -> Sequence[Chore]:
+    return [partial(go_on_with_pauses, Walker()), prune_recent, prune_all, forget_old_rates]
 
 
 class Janitor(Loop):
-    def __init__(self, chores: Sequence[Chore] = CHORES) -> None:
+    def __init__(self, chores: Sequence[Chore] | None = None) -> None:
         super().__init__("janitor")
-        self._chores = chores
+        self._chores = usual_chores() if chores is None else chores
 
     def run_once(self) -> None:
         if not self._do_chores():

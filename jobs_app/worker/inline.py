@@ -21,7 +21,7 @@ from jobs_app.lifecycle.database import database_now, is_data_at_fault, jobs_con
 from jobs_app.lifecycle.finish import finish, finish_within, without_details
 from jobs_app.lifecycle.lanes import Start, find_lanes
 from jobs_app.lifecycle.moves import Ended
-from jobs_app.lifecycle.pause_walks import continue_pauses
+from jobs_app.lifecycle.pause_walks import Walker
 from jobs_app.lifecycle.recover import Recovered, recover
 from jobs_app.lifecycle.take import take
 from jobs_app.models import Hold, Job, State
@@ -58,6 +58,7 @@ class InlineWorker:
         self, *, serves: Callable[[str], bool] = lambda queue: True, job_types: Collection[str] | None = None
     ) -> None:
         self._gates = Gatekeeper(serves)
+        self._walker = Walker()
         self._job_types = job_types
         self._identity = Identity.new("inline")
         propagation.install()
@@ -65,7 +66,7 @@ class InlineWorker:
     def maintain(self) -> Recovered:
         """What workers do now and then: give back or end what was lost, end what expired, finish what pauses began."""
         connection = jobs_connection()
-        continue_pauses(connection, PAUSES_SECONDS)
+        self._walker.go_on(connection, PAUSES_SECONDS)
         return recover(connection)
 
     def claim(self) -> ClaimedJob | None:
@@ -106,6 +107,8 @@ class InlineWorker:
     def _open_gates(self, connection: BaseDatabaseWrapper, *, room: int) -> list[str]:
         """Let in what keys, limits and rates allow; the job types that may run now."""
         self._gates.refresh(connection)
+        if self._gates.pauses.are_unfinished:  # a job may have ended one
+            self._walker.go_on(connection, PAUSES_SECONDS)
         types = [job_type.name for job_type in registry if self._runs(job_type.name) and is_enabled(job_type)]
         self._gates.admit(connection, types, room)
         return types

@@ -57,12 +57,17 @@ def tell_if_overdue(flight: Flight) -> None:
     """Once. It keeps its slot, its lease and its key: what still runs must not run a second time beside itself."""
     if not flight.is_overdue_told and flight.is_past_deadline(get_settings().timeout_grace_seconds):
         flight.is_overdue_told = True
-        logger.warning("job=%s is overdue and still runs: %s", flight.job.id, _passed(flight))
+        elapsed, limit = round(_elapsed(flight), 1), flight.timeout or 0.0
+        logger.warning("job=%s is overdue: it runs for %g s, its limit is %g s", flight.job.id, elapsed, limit)
 
 
 def _passed(flight: Flight) -> str:
-    elapsed = time.monotonic() - (flight.started or time.monotonic())
-    return passed_text(elapsed, flight.timeout or 0.0)
+    return passed_text(_elapsed(flight), flight.timeout or 0.0)
+
+
+def _elapsed(flight: Flight) -> float:
+    now = time.monotonic()
+    return now - (flight.started or now)
 
 
 def _told(error: BaseException) -> str:

@@ -33,10 +33,7 @@ class Plans:
 
     def disorder(self) -> list[tuple[str, str]]:
         return [
-            (node["Node Type"], sql)
-            for sql, nodes in self.nodes
-            for node in nodes
-            if node["Node Type"] in DISORDER and "Relation Name" in node | {"Relation Name": ""}
+            (node["Node Type"], sql) for sql, nodes in self.nodes for node in nodes if node["Node Type"] in DISORDER
         ]
 
     def sorted_rows(self) -> int:

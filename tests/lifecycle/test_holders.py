@@ -41,8 +41,9 @@ def test_holders_are_found_by_index(is_postgres: bool) -> None:
     if is_postgres:
         pytest.skip("SQLite only: see test_admit_plans.py")
     rows = "SELECT 1 AS id, 'q' AS queue, 'k' AS key, 'short' AS policy"
+    by_key = "job.key = refused.key"
     with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN QUERY PLAN {HOLDERS.format(rows=rows)}")
+        cursor.execute(f"EXPLAIN QUERY PLAN {HOLDERS.format(rows=rows, by_key=by_key)}")
         steps = " ".join(row[3] for row in cursor.fetchall())
     assert "SCAN job" not in steps
     assert "jobs_app_job_exclusive" in steps

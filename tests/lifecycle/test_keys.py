@@ -75,14 +75,14 @@ def test_a_cancelled_holder_lets_the_next_one_in() -> None:
     assert [job.id for job in take()] == [second]
 
 
-def test_a_job_without_a_gate_for_its_key_wakes_those_that_count_it() -> None:
-    """The limit per key was set when it was admitted already."""
-    stored(gate=1, key="k")
+def test_a_job_that_passed_no_gate_for_its_key_has_none() -> None:
+    """Where a limit of the key was set when it waited for another one already."""
+    stored(3, gate=1, key="k")
     admit_all(connection, ["work"])
-    [running] = take()
-    [later] = waiting()
-    assert done(running)
-    assert woken() == {later}
+    assert len(take()) == 3
+    [later] = stored(**KEYED, key="k")
+    admit_all(connection, ["work"])
+    assert [job.id for job in take()] == [later]
 
 
 @pytest.mark.django_db(transaction=True)

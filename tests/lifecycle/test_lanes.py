@@ -258,9 +258,13 @@ def test_a_look_back_that_took_long_is_rationed(lanes: Lanes, clock: Clock) -> N
     assert lanes.starts(walk=False)[0].run_at < T
 
 
-def test_a_first_claim_from_the_beginning_counts_as_a_walk(lanes: Lanes) -> None:
+def test_a_first_claim_from_the_beginning_counts_as_a_walk(lanes: Lanes, clock: Clock) -> None:
     lanes.claimed(lanes.starts(walk=False), 3.0)
     assert not lanes.may_walk()
+    mark = (T, uuid7())
+    lanes.remember("default", 0, *mark)
+    clock.now += 59
+    assert lanes.starts(walk=False) == [Start("default", 0, *mark)]
 
 
 def test_a_lane_forgotten_between_claim_and_answer_costs_nothing(lanes: Lanes, clock: Clock) -> None:

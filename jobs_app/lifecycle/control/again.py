@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -20,10 +19,9 @@ from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.limits import NO_RULES, gate
 from jobs_app.models import Gate, Hold, Job, JobRun, State
+from jobs_app.payloads import Payload, named
 from jobs_app.registry import SYSTEM_QUEUE, JobType, registry
 from jobs_app.strict_json import dumps
-
-Payload = Mapping[str, Any]
 
 
 def retry(runs: Any, actor: Any, reason: str = "", payload: Payload | None = None) -> Acted:
@@ -141,11 +139,8 @@ def _checked(job_type: JobType, run: JobRun, payload: Payload) -> dict[str, Any]
     except PayloadInvalid as problem:
         raise PayloadInvalid(f"job {job_type.name!r}: {problem}", problem.errors) from None
     for option in ("subject", "key"):
-        source = getattr(job_type, option)
-        if source is not None and _named(source, checked) != _named(source, run.payload):
+        found = named(job_type, option, checked)
+        # First by what is stored: an old payload that does not fit any more may not tell.
+        if str(found) != getattr(run, option) and found != named(job_type, option, run.payload):
             raise PayloadInvalid(f"job {job_type.name!r}: this payload gives it another {option}. Trigger a new run.")
     return checked
-
-
-def _named(source: Any, payload: Payload) -> Any:
-    return source(payload) if callable(source) else payload.get(source)

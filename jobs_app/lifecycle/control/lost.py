@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -15,9 +15,8 @@ from jobs_app.lifecycle.control.acting import Act, Acted, begin
 from jobs_app.lifecycle.control.runs import on_runs, why_not_live
 from jobs_app.lifecycle.database import database_now
 from jobs_app.lifecycle.moves import HELD, WAITING, Ended, remove
+from jobs_app.lifecycle.presence import is_late
 from jobs_app.models import Job, State, WorkerState
-
-BEATS_MISSED = 3  # each process says itself how often it beats
 
 
 def fail(runs: Any, actor: Any, reason: str = "", *, force: bool = False) -> Acted:
@@ -71,7 +70,7 @@ def _held(connection: BaseDatabaseWrapper, running: Iterable[Job], advice: str) 
 def _alive(connection: BaseDatabaseWrapper, workers: set[str], now: datetime) -> set[str]:
     rows = WorkerState.objects.using(connection.alias).filter(pk__in=workers)
     seen = rows.values_list("pk", "seen_at", "beat_seconds")
-    return {worker for worker, at, beat in seen if now - at <= timedelta(seconds=BEATS_MISSED * beat)}
+    return {worker for worker, at, beat in seen if not is_late(at, beat, now)}
 
 
 def _is_spent(job: Job) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -12,8 +13,8 @@ from jobs_app import values
 from jobs_app.errors import OptionInvalid
 from jobs_app.lifecycle.control.acting import Act, Acted, begin
 from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
-from jobs_app.lifecycle.pause_walks import PARKING, Walked, open_parked, park_waiting
-from jobs_app.lifecycle.pauses import in_force
+from jobs_app.lifecycle.pause_walks import Walked, open_parked, park_waiting
+from jobs_app.lifecycle.pauses import PARKING, in_force
 from jobs_app.lifecycle.wakeup import tell_rules_changed
 from jobs_app.models import ControlEvent, Pause, Scope
 from jobs_app.options import did_you_mean, subject_text
@@ -34,7 +35,7 @@ def pause(scope: str, name: str, actor: Any, reason: str = "", until: datetime |
         event = act.record(connection, scope, name, acted, detail | ({"again": True} if acted.note else {}))
         tell_rules_changed(connection)
     if scope in PARKING:
-        _tell(connection, event, acted, park_waiting(connection, PATIENCE_SECONDS))
+        _tell(connection, event, acted, _walk(connection, park_waiting))
     return acted
 
 
@@ -48,7 +49,7 @@ def resume(scope: str, name: str, actor: Any, reason: str = "") -> Acted:
         event = act.record(connection, scope, name, acted, {})
         tell_rules_changed(connection)
     if acted and scope in PARKING:
-        _tell(connection, event, acted, open_parked(connection, PATIENCE_SECONDS))
+        _tell(connection, event, acted, _walk(connection, open_parked))
     return acted
 
 
@@ -70,6 +71,11 @@ def _end(connection: BaseDatabaseWrapper, ending: Pause) -> Acted:
     # What is parked must be found before the row may go; a pause of lanes has parked nothing.
     ended = rows.update(until=now, parked=True) if ending.scope in PARKING else rows.delete()[0]
     return Acted(moved=[str(ending)]) if ended else Acted(skipped={str(ending): "is not paused"})
+
+
+def _walk(connection: BaseDatabaseWrapper, walk: Callable[[BaseDatabaseWrapper, float], Walked]) -> Walked:
+    """Not inside a host's transaction: it would keep every chunk locked, and all other walks waiting, until it ends."""
+    return Walked(more=True) if connection.in_atomic_block else walk(connection, PATIENCE_SECONDS)
 
 
 def _tell(connection: BaseDatabaseWrapper, event: ControlEvent, acted: Acted, walked: Walked) -> None:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
-from django.db import OperationalError
+from django.db import IntegrityError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import RunNotFound
@@ -46,10 +46,14 @@ def why_not_live(connection: BaseDatabaseWrapper, ids: Sequence[UUID]) -> dict[U
 
 
 def _on_chunk(connection: BaseDatabaseWrapper, act: Act, step: Step, ids: list[UUID]) -> Acted:
-    """Two that act on jobs with one key may wait for each other; the one that the database stops begins anew."""
+    """Two that act on jobs with one key may wait for each other, or want the one place that it has in the queue: the
+    one that the database stops begins anew."""
     for tries_left in reversed(range(TRIES)):
         try:
             return _once(connection, act, step, ids)
+        except IntegrityError:  # behind the savepoint a host's transaction is as it was
+            if not tries_left:
+                raise
         except OperationalError as error:
             if connection.in_atomic_block or not (tries_left and is_conflict(error)):
                 raise

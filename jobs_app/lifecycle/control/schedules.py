@@ -11,12 +11,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Case, Q, Value, When
 
 from jobs_app.errors import OptionInvalid
-from jobs_app.lifecycle.control.acting import Act, Acted, begin
+from jobs_app.lifecycle.control.acting import APP, Act, Acted, begin
 from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
 from jobs_app.models import ScheduleState
 from jobs_app.registry import registry
 
 SCHEDULES_PER_CHUNK = 200
+RESUME = f"{APP}.resume_work"
 
 Name = int | tuple[str, str, str]  # its id, or its job type, subject and name
 WhyNot = Callable[[ScheduleState], str | None]
@@ -35,7 +36,7 @@ def resume_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
 
 
 def trigger_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
-    """Make them due now, and resume those that are paused."""
+    """Make them due now, and resume those that are paused, for which a user needs the permission to resume too."""
     act = begin("trigger", "trigger_job", actor, reason)
     return _on_schedules(schedules, act, lambda row: _why_no_trigger(act, row), paused=False)
 
@@ -46,6 +47,8 @@ def _why_no_trigger(act: Act, row: ScheduleState) -> str | None:
         return f"is of job type {row.job_type!r}, which is gone from code"
     if not act.may(job_type.permission):
         return f"needs the permission {job_type.permission}"
+    if row.paused and not act.may(RESUME):
+        return f"is paused, and to resume it needs the permission {RESUME}"
     return "has had its last slot" if row.next_run_at is None else None
 
 
@@ -59,7 +62,7 @@ def _on_schedules(schedules: Any, act: Act, why_not: WhyNot, *, paused: bool) ->
             found = _lock(connection, chunk)
             acted = _split(chunk, found, why_not)
             _change(connection, acted.moved, paused=paused)
-            act.record(connection, *_target(chunk, found), acted, _detail(acted, len(chunk)))
+            act.record(connection, *_target(chunk, found), acted, _detail(act, acted, chunk, found))
         total.add(acted)
     return total
 
@@ -116,5 +119,8 @@ def _target(names: Sequence[Name], found: dict[Name, ScheduleState]) -> tuple[st
     return "schedule", str(found.get(name, name))
 
 
-def _detail(acted: Acted, count: int) -> dict[str, Any]:
-    return {"moved": acted.moved} if count > 1 else {}
+def _detail(act: Act, acted: Acted, names: Sequence[Name], found: dict[Name, ScheduleState]) -> dict[str, Any]:
+    """Which ones, and which of them a trigger resumed besides: `found` has them as they were."""
+    detail = {"moved": acted.moved} if len(names) > 1 else {}
+    resumed = [pk for pk in acted.moved if found[pk].paused] if act.name == "trigger" else []
+    return detail | ({"resumed": resumed} if resumed else {})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import select
 import socket
 import threading
 from typing import Any
+
+from jobs_app.worker.isolation.sockets import readable
 
 HEADER_BYTES = 4
 LARGEST_BYTES = 1 << 30  # no message of ours is near it: a larger one means that something else wrote here
@@ -35,13 +36,18 @@ class Channel:
         A message that stays half sent (its sender is stuck) does not hold the reader up.
         """
         message = self._next()
-        if message is None and select.select([self._end], [], [], seconds)[0]:
+        if message is None and self._is_readable(seconds):
             self._read()
             message = self._next()
         return message
 
     def close(self) -> None:
         self._end.close()
+
+    def _is_readable(self, seconds: float | None) -> bool:
+        if self._end.fileno() == -1:
+            raise EOFError("this end is closed")
+        return bool(readable(self._end, seconds=seconds))
 
     def _read(self) -> None:
         try:

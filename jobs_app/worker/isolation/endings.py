@@ -8,6 +8,7 @@ from jobs_app.text import clean
 from jobs_app.timeouts import passed_text
 from jobs_app.worker.flight import Flight
 from jobs_app.worker.runner import failed
+from jobs_app.worker.verdicts import STOPPED
 
 NO_CHILD_SECONDS = 30.0  # until a job for which no process could be started is due again
 
@@ -18,7 +19,7 @@ TOO_LARGE = "MemoryExceeded"
 def stopped(flight: Flight, elapsed: float, how: str) -> Ended:
     """By force, or by itself after it was asked to stop: as a handler that raises."""
     if flight.cut == "cancelled" or flight.context.cancelled:
-        return failed(flight, JobCancelled(f"{'stopped by force' if flight.cut else 'asked to stop'}: {how}"))
+        return failed(flight, JobCancelled(f"{STOPPED if flight.cut else 'asked to stop'}: {how}"))
     return failed(flight, JobTimeout(f"{passed_text(elapsed, flight.timeout or 0.0)}; {how}"))
 
 

@@ -7,23 +7,23 @@ signals, hold the GIL, or fork away from their session.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import sys
-import time
 from contextlib import suppress
 from typing import NoReturn
 
 import psutil
 
 from jobs_app.worker.isolation.kernel import adopt_orphans, die_with
+from jobs_app.worker.isolation.sockets import readable
 
 TERMINATE = b"T"  # what the worker says: ask the child to stop
 KILL = b"K"  # end everything now; so does an end of the worker
 # A service manager sends these to everybody; what they mean for a job is for its worker to say.
 IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 LOOK_SECONDS = 0.005
+LONGEST_LOOK_SECONDS = 1.0  # where something cannot be killed; each look reads the system's whole table of processes
 
 
 def main() -> NoReturn:
@@ -56,10 +56,10 @@ class Guard:
         """Until the child has ended, and then all the others; the worker hears how it ended."""
         self._listen_for_ends()
         while self._is_anybody_there() and self._code is None:
-            readable = select.select([self._control, self._ended], [], [])[0]
-            if self._ended in readable:
+            found = readable(self._control, self._ended, seconds=None)
+            if self._ended in found:
                 self._ended.recv(4096)
-            if self._control in readable:
+            if self._control in found:
                 self._obey(self._control.recv(1))
         self._end_all()
         with suppress(OSError):
@@ -84,11 +84,14 @@ class Guard:
         """Again and again: who loses a parent becomes our child, and a fork may come between."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._child, signal.SIGKILL)
+        pause = LOOK_SECONDS
         while self._is_anybody_there():
             for process in psutil.Process().children(recursive=True):
                 with suppress(psutil.Error):
                     process.kill()
-            time.sleep(LOOK_SECONDS)
+            if readable(self._ended, seconds=pause):
+                self._ended.recv(4096)
+            pause = min(2 * pause, LONGEST_LOOK_SECONDS)
 
     def _is_anybody_there(self) -> bool:
         while True:

@@ -16,6 +16,7 @@ import psutil
 IS_LINUX = sys.platform == "linux"
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
+ROOM_BYTES = 1 << 30  # 8 MB for the stack of each thread, and whatever else is asked for and not used
 FIRST_TO_GO = 500  # of 1000: when memory runs out the system shall take a job and not its worker
 
 
@@ -50,12 +51,16 @@ def has_children() -> bool:
 
 @contextmanager
 def allowed_to_grow_by(size: int | None) -> Iterator[None]:
-    """Within, what would take this process beyond what it has now and `size` more is a MemoryError."""
+    """Within, what would take this process far beyond that is a MemoryError; what is measured is the limit itself.
+
+    Far, since the system counts here what is not memory yet, like the stacks of threads, and since processes that the
+    handler starts inherit it.
+    """
     if size is None or not IS_LINUX:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = psutil.Process().memory_info().data + size
+    wanted = psutil.Process().memory_info().data + 2 * size + ROOM_BYTES
     resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
     try:
         yield

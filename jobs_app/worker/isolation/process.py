@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -16,6 +15,7 @@ from typing import Any
 
 from jobs_app.worker.isolation.channel import Channel
 from jobs_app.worker.isolation.guard import KILL, TERMINATE
+from jobs_app.worker.isolation.sockets import readable
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -109,7 +109,7 @@ class Child:
     def see_off(self) -> int | None:
         """After the channel broke: it is ending, and should have the time to do it its way, or else it is killed."""
         self.is_spent = True
-        if self._control.fileno() != -1 and not select.select([self._control], [], [], LEAVE_SECONDS)[0]:
+        if self._control.fileno() != -1 and not readable(self._control, seconds=LEAVE_SECONDS):
             self.kill()
         return self.wait_until_gone()
 
