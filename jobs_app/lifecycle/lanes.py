@@ -153,7 +153,8 @@ class Lanes:
     def claimed(self, starts: Iterable[Start], seconds: float, *, kind: Kind = ANY) -> None:
         """What a claim from these cost, if it looked further than it must: a backlog of a subject that was paused just
         now is read over each time, until it is parked."""
-        is_walk = all((start.run_at, start.id) == BEGINNING for start in starts)
+        places = [(start.run_at, start.id) for start in starts]
+        is_walk = bool(places) and all(place == BEGINNING for place in places)  # nothing asked for is nothing read
         if is_walk:
             self.walked(seconds)
         if is_walk or self.is_looking_back:  # the one reads what the other does

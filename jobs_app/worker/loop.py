@@ -75,6 +75,7 @@ class Worker:
         self._crew = Crew(options.concurrency, self.pace, self._done)
         self.finisher = Finisher(self.hangar, self._stored)
         self.types = ServedTypes(self._crew.is_loop_blocked)
+        self.janitor = Janitor()
         self.claimer = Claimer(
             worker_id=self.identity.id,
             serving=Serving(options.queues, options.excluded),
@@ -87,7 +88,7 @@ class Worker:
             room=self._room,
             in_hand=lambda: [flight.job for flight in self.hangar.open()],
             launch=self._launch,
-            call_janitor=lambda: self.janitor.wake.set(),
+            call_janitor=self.janitor.wake.set,
         )
         shortest_lease = min([options.lease, *(job_type.lease for job_type in registry if job_type.lease)])
         self.beat = Beat(
@@ -98,7 +99,6 @@ class Worker:
             abort=self._abort,
         )
         self.listener = Listener(self.claimer.told) if options.listen else None
-        self.janitor = Janitor()
 
     def start(self) -> None:
         logs.name_worker(self.identity.short)

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from jobs_app import job
-from jobs_app.lifecycle import control, parking, pause_walks
+from jobs_app.lifecycle import control, parking
+from jobs_app.lifecycle.pause_walks import Walked, Walker
 from jobs_app.lifecycle.pauses import Pauses
 from jobs_app.models import Job, Pause
 from tests.waiting import until
@@ -65,7 +66,7 @@ def test_workers_park_what_the_operator_had_no_time_for(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(parking, "ROWS_PER_CHUNK", 2)
     with monkeypatch.context() as patch:
-        patch.setattr(pause_walks, "_go", lambda *args: pause_walks.Walked(more=True))
+        patch.setattr(Walker, "walk", lambda *args: Walked(more=True))
         for _ in range(7):
             work.enqueue()
         assert control.pause("job_type", "work", actor="ann").more

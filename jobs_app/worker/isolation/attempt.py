@@ -46,9 +46,14 @@ class Attempt:
             pass
         except (ValueError, KeyError, TypeError):
             logger.exception("job=%s: its process says what is not understood", self._flight.job.id)
+        self.close(is_child_lost=ended is None)
+        return ended or self._without_a_word()
+
+    def close(self, *, is_child_lost: bool = False) -> None:
+        """From now on nobody does anything to its child, which may have the next job."""
         with self._lock:
             self._is_over = True
-        return ended or self._without_a_word()
+            self._child.is_spent = self._child.is_spent or is_child_lost
 
     def cut(self, how: Cut) -> None:
         """Kill it, for this reason. Nothing happens to one that has ended, nor to the next job of its child."""
@@ -58,8 +63,13 @@ class Attempt:
                 self._kill()
 
     def abandon(self) -> None:
-        """Kill it, since the worker has given the job up. When this returns, nothing of it is left."""
+        """Kill it, since the worker has given the job up. When this returns, nothing of it is left.
+
+        One that is over left nothing in a child that is fit for more, and a child that is not is being killed.
+        """
         with self._lock:
+            if self._is_over and not self._child.is_spent:
+                return
             if not self._is_over:
                 self._kill()
         give_up = time.monotonic() + GONE_SECONDS
@@ -83,7 +93,7 @@ class Attempt:
             return not_started(self._flight, message["refused"])
         if "ended" not in message:
             return None
-        self._child.is_spent = self._child.is_spent or message["has_children"]
+        self._child.is_spent = self._child.is_spent or not message["is_fit"]
         return unpack_ending(message["ended"], self._flight.job, context.log_text())
 
     def _keep_limits(self) -> None:

@@ -45,9 +45,10 @@ class Channel:
         self._end.close()
 
     def _is_readable(self, seconds: float | None) -> bool:
-        if self._end.fileno() == -1:
-            raise EOFError("this end is closed")
-        return bool(readable(self._end, seconds=seconds))
+        try:
+            return bool(readable(self._end, seconds=seconds))
+        except ValueError as error:
+            raise EOFError("this end is closed") from error
 
     def _read(self) -> None:
         try:

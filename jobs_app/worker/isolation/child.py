@@ -7,13 +7,14 @@ import contextvars
 import os
 import signal
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
-from asgiref.sync import SyncToAsync
-from django.db import connections, reset_queries
+from django.db import reset_queries
 
 from jobs_app import logs
 from jobs_app.current import active
@@ -23,6 +24,7 @@ from jobs_app.worker.flight import Flight
 from jobs_app.worker.isolation import kernel
 from jobs_app.worker.isolation.channel import Channel
 from jobs_app.worker.isolation.context import TellingContext, context_from
+from jobs_app.worker.isolation.leftovers import HandlerThreads, close_async_connections, run_in_loop
 from jobs_app.worker.isolation.parcels import flight_from, pack_ending
 from jobs_app.worker.runner import attempt, attempt_async, failed
 from jobs_app.worker.tidying import tidy
@@ -37,6 +39,7 @@ class Child:
         self._is_busy = False
         self._context: TellingContext | None = None  # of the job that runs
         self._flight: Flight | None = None  # while it may be interrupted
+        self._cancel: Callable[[], object] | None = None  # its task, if it is async
         self._pid = os.getpid()
         os.register_at_fork(after_in_child=self._forget_worker)
 
@@ -60,45 +63,48 @@ class Child:
         except UnknownJobType as error:  # the code changed since the worker started
             return {"refused": str(error)}
         self._context = context
-        ended = contextvars.copy_context().run(self._run, flight)
+        threads = HandlerThreads()
+        ended = contextvars.copy_context().run(self._run, flight, threads)
         self._context = None
         if os.getpid() != self._pid:
             os._exit(0)  # a copy that the handler forked and forgot to end
-        _tidy_up()
         context.tell()
-        return {"ended": pack_ending(ended), "has_children": kernel.has_children()}
+        return {"ended": pack_ending(ended), "is_fit": _is_fit_for_more(threads)}
 
-    def _run(self, flight: Flight) -> Ended:
+    def _run(self, flight: Flight, threads: HandlerThreads) -> Ended:
         active.set(flight.context)
         try:
             with kernel.allowed_to_grow_by(flight.job_type.memory):
-                return self._attempt(flight)
+                return self._attempt(flight, threads)
         except BaseException as error:  # its deadline or its memory ended while its end was being put together
             return failed(flight, error)
 
-    def _attempt(self, flight: Flight) -> Ended:
-        self._flight = flight
+    def _attempt(self, flight: Flight, threads: HandlerThreads) -> Ended:
+        self._flight, self._cancel = flight, None
         try:
-            return asyncio.run(self._attempt_async(flight)) if flight.job_type.is_async else attempt(flight)
+            return run_in_loop(self._attempt_async(flight), threads) if flight.job_type.is_async else attempt(flight)
         finally:
             self._flight = None
 
     async def _attempt_async(self, flight: Flight) -> Ended:
-        task = asyncio.current_task()
-
-        def stop() -> None:
-            if flight.is_past_deadline() and task is not None:
-                flight.cut = "timeout"
-                task.cancel("the job was cut: timeout")
-
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
-        return await attempt_async(flight)
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        if task is not None:
+            # Not a signal handler of the loop: at the end of the loop, the signal would end this process.
+            self._cancel = partial(loop.call_soon_threadsafe, task.cancel, "the job was cut: timeout")
+        try:
+            return await attempt_async(flight)
+        finally:
+            self._flight = None
 
     def _asked_to_stop(self, number: int, frame: FrameType | None) -> None:
         """A service manager may send this to everybody; a handler is meant only when its time is over, and once."""
         if self._flight is not None and self._flight.is_past_deadline():
             flight, self._flight = self._flight, None
-            flight.context.check_timeout()
+            if self._cancel is None:
+                flight.context.check_timeout()
+            else:
+                flight.cut = "timeout"
+                self._cancel()
 
     def _listen(self) -> None:
         try:
@@ -136,8 +142,8 @@ class Child:
             self._channel.close()
 
 
-def _tidy_up() -> None:
+def _is_fit_for_more(threads: HandlerThreads) -> bool:
+    """Tidied up, and nothing of the job that ended is left in this process or under it."""
     reset_queries()
     tidy()
-    # The thread where async code runs its queries: a second connection, which the next handler may not need.
-    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
+    return not threads.is_busy and close_async_connections() and not kernel.has_children()

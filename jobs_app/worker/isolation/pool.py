@@ -41,6 +41,8 @@ class Pool:
         try:
             child.wait_until_ready()
         except BaseException:
+            child.kill()
+            child.wait_until_gone()
             self._busy.discard(child)
             raise
         return child

@@ -11,7 +11,7 @@ from jobs_app.worker.isolation.attempt import Attempt
 from jobs_app.worker.isolation.endings import not_started
 from jobs_app.worker.isolation.pool import Pool
 from jobs_app.worker.isolation.process import Child, ChildLost
-from jobs_app.worker.runner import failed, report, start
+from jobs_app.worker.runner import failed, start
 from jobs_app.worker.verdicts import admit
 
 logger = logging.getLogger("jobs_app.worker")
@@ -52,8 +52,9 @@ class Seats(Threads):
     def _run(self, flight: Flight) -> None:
         try:
             child = self._pool.take()
-        except (ChildLost, OSError) as error:
-            logger.error("job=%s goes back: no child process for it (%s)", flight.job.id, error)
+        except Exception as error:
+            is_known = isinstance(error, ChildLost | OSError)
+            logger.error("job=%s goes back: no child process for it (%s)", flight.job.id, error, exc_info=not is_known)
             told = Report(flight, not_started(flight, error), None, time.monotonic()) if flight.end() else None
         else:
             told = self._run_in(child, flight)
@@ -61,16 +62,23 @@ class Seats(Threads):
             self._done(flight, told)
 
     def _run_in(self, child: Child, flight: Flight) -> Report | None:
-        started = start(flight)
         attempt = self._attempts[flight] = Attempt(flight, child)
+        # Whoever gives the job up ends its flight first and then looks for the attempt: one of us sees the other.
+        told = None if flight.ended else self._tried(attempt, flight)
+        attempt.close()
+        del self._attempts[flight]
+        self._give_back(child)
+        return told
+
+    def _tried(self, attempt: Attempt, flight: Flight) -> Report | None:
+        """Ended at once, and not when the child is given back: that may take seconds, and the grace ends meanwhile."""
+        started = start(flight)
         try:
             admit(flight)
             ended = attempt.run()
         except Exception as error:
             ended = failed(flight, error)
-        del self._attempts[flight]
-        self._give_back(child)
-        return None if flight.ended else report(flight, ended, started)
+        return Report(flight, ended, started, time.monotonic()) if flight.end() else None
 
     def _give_back(self, child: Child) -> None:
         try:

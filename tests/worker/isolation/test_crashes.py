@@ -16,70 +16,54 @@ from tests.worker.isolation.conftest import Keeper
 from tests.worker.isolation.test_limits import bystanders
 
 
-@pytest.mark.parametrize(
-    ("how", "error"),
-    [
-        ("exit", "the process ended with exit code 3"),
-        ("self", "the process was killed by SIGKILL; the system does that when memory runs out"),
-        ("guard", "the process is gone"),
-    ],
-)
 def test_a_process_that_ends_is_a_crashed_attempt_that_tells_how(
-    keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger, tmp_path: Path, how: str, error: str
+    keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger, tmp_path: Path
 ) -> None:
-    worker = keeper.start()
-    with bystanders(zoo, samples, ledger, tmp_path / "gate"):
-        run = zoo.leave.enqueue(how=how)
-        assert finished(run) == ["failed"]
-    stored = JobRun.objects.get(pk=run.id)
-    assert (stored.outcome, stored.done_reason, stored.error) == ("crashed", "exhausted", error)
-    worker.stop()
+    with keeper.here(), bystanders(zoo, samples, ledger, tmp_path / "gate"):
+        runs = [zoo.leave.enqueue(how=how) for how in ("exit", "self", "guard")]
+        assert finished(*runs) == ["failed"] * 3
+    stored = [JobRun.objects.get(pk=run.id) for run in runs]
+    assert {(run.outcome, run.done_reason) for run in stored} == {("crashed", "exhausted")}
+    assert [run.error for run in stored] == [
+        "the process ended with exit code 3",
+        "the process was killed by SIGKILL; the system does that when memory runs out",
+        "the process is gone",
+    ]
     assert keeper.marked() == []
 
 
-def test_an_exit_that_python_raises_is_an_error_as_in_a_thread(keeper: Keeper, zoo: Any) -> None:
-    keeper.start()
-    run = zoo.leave.enqueue(how="raise")
-    assert finished(run) == ["failed"]
-    assert outcomes(run) == ["error"]
-
-
-def test_a_job_that_crashes_three_times_is_quarantined(keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger) -> None:
-    worker = keeper.start()
-    run = zoo.segfault.enqueue()
-    assert finished(run) == ["failed"]
+def test_a_job_that_crashes_three_times_is_quarantined(
+    keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with keeper.here():
+        run = zoo.segfault.enqueue()
+        assert finished(run) == ["failed"]
+        assert finished(zoo.who.enqueue(), samples.ping.enqueue()) == ["succeeded"] * 2
     stored = JobRun.objects.get(pk=run.id)
     assert (outcomes(run), stored.done_reason, stored.attempts) == (["crashed"] * 3, "quarantined", 3)
     assert stored.error == "the process was killed by SIGSEGV"
-    assert set(JobAttempt.objects.values_list("log_excerpt", flat=True)) == {"about to fall"}
+    assert set(JobAttempt.objects.filter(job_id=run.id).values_list("log_excerpt", flat=True)) == {"about to fall"}
     assert len({line["pid"] for line in ledger.lines("began")}) == 3
-    assert finished(zoo.who.enqueue(), samples.ping.enqueue()) == ["succeeded"] * 2
-    log = worker.stop()
+    log = capfd.readouterr().err
     assert "Segmentation fault" in log
     assert "zoo.py" in log  # where
 
 
-def test_a_process_job_hears_that_it_is_to_stop(keeper: Keeper, zoo: Any, ledger: Ledger) -> None:
-    keeper.start()
-    run = zoo.stop_when_asked.enqueue()
-    ledger.wait("began")
-    Job.objects.filter(pk=run.id).update(cancel_requested=True)
-    assert finished(run) == ["cancelled"]
-    assert outcomes(run) == ["cancelled"]
-
-
-def test_an_abort_kills_the_process_now(keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger, tmp_path: Path) -> None:
-    worker = keeper.start()
-    with bystanders(zoo, samples, ledger, tmp_path / "gate"):
-        run = zoo.never_ask.enqueue()
-        ledger.wait("began", 4)
-        Job.objects.filter(pk=run.id).update(cancel_requested=True, abort_requested=True)
-        assert finished(run) == ["cancelled"]
-        assert is_gone(ledger.lines("began")[-1]["pid"])
-    stored = JobRun.objects.get(pk=run.id)
+def test_a_process_job_stops_when_it_is_asked_to_and_is_killed_when_it_is_aborted(
+    keeper: Keeper, zoo: Any, samples: Any, ledger: Ledger, tmp_path: Path
+) -> None:
+    with keeper.here(), bystanders(zoo, samples, ledger, tmp_path / "gate"):
+        polite, deaf = zoo.stop_when_asked.enqueue(), zoo.never_ask.enqueue()
+        ledger.wait("began", 5)
+        Job.objects.filter(pk__in=[polite.id, deaf.id]).update(cancel_requested=True)
+        Job.objects.filter(pk=deaf.id).update(abort_requested=True)
+        assert finished(polite, deaf) == ["cancelled"] * 2
+        (killed,) = [line["pid"] for line in ledger.lines("began") if line["job"] == str(deaf.id)]
+        assert is_gone(killed)
+    stored = JobRun.objects.get(pk=deaf.id)
     assert (stored.outcome, stored.done_reason) == ("cancelled", "cancelled")
     assert stored.error == "stopped by force: the process was killed"
-    worker.stop()
+    assert JobRun.objects.get(pk=polite.id).error == "asked to stop"
     assert keeper.marked() == []
 
 
@@ -105,7 +89,7 @@ def test_a_killed_worker_leaves_no_process_behind(keeper: Keeper, zoo: Any, ledg
 def test_what_outlives_the_grace_of_a_stopping_worker_is_killed_and_then_reported(
     keeper: Keeper, zoo: Any, ledger: Ledger, fate: str, state: str, outcome: str
 ) -> None:
-    worker = keeper.start("--grace", "1", "--on-shutdown", fate)
+    worker = keeper.start("--grace", "0.3", "--on-shutdown", fate)
     run = zoo.never_ask.enqueue()
     (began,) = ledger.wait("began")
     worker.term()

@@ -11,10 +11,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
 
 from jobs_app import Backoff, Fail, Retry, Snooze, current_job, job
@@ -194,7 +196,7 @@ def eat() -> None:
     eaten = []
     while True:
         eaten.append(os.urandom(MB))
-        time.sleep(0.03)
+        time.sleep(0.005)
 
 
 @job(isolation="process", memory="200MB", max_attempts=1)
@@ -209,6 +211,34 @@ def eat_together() -> None:
 @job(isolation="process", memory="200MB", max_attempts=1)
 def eat_at_once() -> None:
     bytearray(4096 * MB)
+
+
+@job(isolation="process", memory="150MB")
+def sleep_in_threads(count: int) -> int:
+    """Takes little memory, and the stacks of its threads could take much."""
+    gate = threading.Event()
+    threads = [threading.Thread(target=gate.wait) for _ in range(count)]
+    try:
+        for thread in threads:
+            thread.start()
+    finally:
+        gate.set()
+    return len(threads)
+
+
+@job(isolation="process")
+async def leave_thread(how: str) -> int:
+    """Goes away from a thread that it started, and that nobody can stop."""
+    began = threading.Event()
+
+    def sleep() -> None:
+        began.set()
+        time.sleep(3600)
+
+    left = asyncio.ensure_future(sync_to_async(sleep)() if how == "sync_to_async" else asyncio.to_thread(sleep))
+    while not began.is_set() and not left.done():
+        await asyncio.sleep(0.01)
+    return os.getpid()
 
 
 @job(isolation="process", backoff=AT_ONCE, max_attempts=10)
