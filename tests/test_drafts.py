@@ -53,6 +53,14 @@ def test_a_key_that_is_too_long_is_refused() -> None:
         drafted(defined(key="provider", policy="singleton"), {"provider": "x" * 201})
 
 
+@pytest.mark.parametrize("option", ["subject", "key"])
+def test_a_payload_that_the_types_own_callable_cannot_read_is_refused(option: str) -> None:
+    definition = defined(**{option: lambda payload: payload["nation"]})
+    with pytest.raises(PayloadInvalid, match=f"job 'work': its {option} cannot be told.*KeyError: 'nation'") as refusal:
+        drafted(definition, {"provider": "f01"})
+    assert isinstance(refusal.value.__cause__, KeyError)
+
+
 def test_the_policy_is_the_types_own_or_that_of_the_queue(settings: Any) -> None:
     settings.JOBS = {"QUEUES": {"calls": {"policy": "singleton"}}}
     assert drafted(defined(queue="calls")).policy == "singleton"

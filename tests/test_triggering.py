@@ -66,6 +66,13 @@ def test_code_without_a_name_leaves_no_event() -> None:
 
 
 @pytest.mark.usefixtures("pay")
+def test_a_reason_without_a_name_is_told_all_the_same() -> None:
+    run = trigger("pay", {"order": 1}, reason="nightly repair")
+    event = ControlEvent.objects.get()
+    assert (event.action, event.actor, event.reason, event.target) == ("trigger", "", "nightly repair", str(run.id))
+
+
+@pytest.mark.usefixtures("pay")
 def test_a_refused_payload_leaves_nothing() -> None:
     with pytest.raises(PayloadInvalid):
         trigger("pay", {"order": "one"}, actor="ops")

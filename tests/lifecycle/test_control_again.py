@@ -130,6 +130,29 @@ def test_a_changed_payload_does_not_move_the_work_to_another_subject_or_key(opti
         control.retry(run_id, "ann", "", {"account": "south"})
 
 
+@pytest.mark.parametrize("option", ["subject", "key"])
+def test_a_default_is_the_same_whether_it_is_spelled_out_or_not(option: str) -> None:
+    @job(name="work", **{option: "account"})  # type: ignore[misc]
+    def work(account: str = "main", pages: int = 1) -> None: ...
+
+    left_out, spelled_out = ended(), ended(payload='{"account": "main"}')
+    assert control.retry(left_out, "ann", "", {"account": "main", "pages": 2})
+    assert control.retry(spelled_out, "ann", "", {"pages": 2})
+    with pytest.raises(PayloadInvalid, match=f"another {option}"):
+        control.retry(left_out, "ann", "", {"account": "south"})
+
+
+def test_an_old_payload_that_cannot_tell_its_subject_is_repaired_by_one_that_gives_the_same() -> None:
+    @job(name="work", subject=lambda payload: payload["account"].upper())
+    def work(account: str) -> None: ...
+
+    run_id = ended(payload='{"konto": "north"}', subject="NORTH")
+    with pytest.raises(PayloadInvalid, match=r"job 'work': its subject cannot be told.*KeyError: 'account'"):
+        control.retry(run_id, "ann", "", {"account": "south"})
+    assert control.retry(run_id, "ann", "", {"account": "north"})
+    assert (Job.objects.get().subject, Job.objects.get().payload) == ("NORTH", {"account": "north"})
+
+
 def test_a_payload_that_code_has_outgrown_is_skipped(work: Any) -> None:
     old, fits = ended(payload='{"colour": "red"}'), ended()
     acted = control.retry([old, fits], "ann")

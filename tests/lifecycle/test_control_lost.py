@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 
 from jobs_app.lifecycle import control
+from jobs_app.lifecycle import requeue as requeueing
+from jobs_app.lifecycle.control import runs as control_runs
 from jobs_app.lifecycle.presence import Presence, announce, beat
 from jobs_app.models import ControlEvent, Job, JobRun
 from tests.lifecycle.rows import at, done, one_running, outcomes_of, stored, take, taken_ids
+from tests.lifecycle.sessions import sessions
 
 pytestmark = pytest.mark.django_db
 
@@ -138,6 +142,50 @@ def test_the_next_with_its_key_is_looked_at_when_it_is_marked_failed() -> None:
     Job.objects.filter(pk=second).update(hold="key")
     control.fail(first, "ann")
     assert Job.objects.get().hold == "new"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("within", [True, False])
+@pytest.mark.parametrize(("policy", "gate"), [("short", 0), ("stately", 2)])
+def test_an_enqueue_that_takes_its_place_meanwhile_is_given_way_to(
+    policy: str, gate: int, within: bool, monkeypatch: pytest.MonkeyPatch, on_postgres: None
+) -> None:
+    keyed = {"policy": policy, "gate": gate, "key": "k"}
+    stored(**keyed)
+    Job.objects.update(hold="")
+    [job] = take()
+    look, todo = requeueing._superseded, [lambda: stored(**keyed)]
+
+    def looking(*arguments: Any) -> Any:
+        found = look(*arguments)
+        if todo:
+            other.do(todo.pop())
+        return found
+
+    monkeypatch.setattr(requeueing, "_superseded", looking)
+    with sessions(1) as [other], transaction.atomic() if within else nullcontext():
+        stored(job_type="of the host")
+        assert control.requeue(job.id, "ann").moved == [job.id]
+    run = JobRun.objects.get()
+    assert (run.pk, run.state, run.done_reason) == (job.id, "cancelled", "superseded")
+    assert Job.objects.get(key="k").state == "queued"
+    assert Job.objects.filter(job_type="of the host").exists()
+    assert ControlEvent.objects.get().moved == 1
+
+
+def test_a_row_that_the_database_always_refuses_is_told_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def refused(*arguments: Any) -> Any:
+        tries.append(1)
+        raise IntegrityError("check")
+
+    job = one_running()
+    monkeypatch.setattr(requeueing, "requeue", refused)
+    with pytest.raises(IntegrityError, match="check"):
+        control.requeue(job.id, "ann")
+    assert len(tries) == control_runs.TRIES
+    assert Job.objects.get().state == "running"
 
 
 def test_both_write_an_event() -> None:

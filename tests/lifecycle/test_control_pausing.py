@@ -6,28 +6,28 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from jobs_app import job
 from jobs_app.errors import OptionInvalid, UnknownJobType
-from jobs_app.lifecycle import control, parking, pause_walks
+from jobs_app.lifecycle import control, parking
+from jobs_app.lifecycle.pause_walks import Walker
 from jobs_app.lifecycle.pauses import read_pauses
 from jobs_app.models import ControlEvent, Job, Pause
 from tests.lifecycle.rows import T, at, done, one_running, stored, taken_ids
 from tests.lifecycle.sessions import sessions
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)  # inside one a pause leaves the work to others
 
 TARGETS = [("all", ""), ("queue", "mail"), ("job_type", "work"), ("subject", "shop-7")]
 EACH = pytest.mark.parametrize(("scope", "name"), TARGETS)
 
 
 @pytest.fixture(autouse=True)
-def begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def known_type() -> None:
     @job(name="work")
     def work() -> None: ...
-
-    monkeypatch.setattr(pause_walks, "_places", {})
 
 
 def is_paused(scope: str, name: str) -> bool:
@@ -195,14 +195,28 @@ def test_what_takes_longer_than_a_moment_is_left_to_the_workers(monkeypatch: pyt
     stored(5, subject="shop-7")
     acted = control.pause("subject", "shop-7", "ann")
     assert (acted.jobs, acted.more) == (2, True)
-    assert pause_walks.continue_pauses(connection, 60) == 3
+    assert Walker().go_on(connection, 60) == 3
     acted = control.resume("subject", "shop-7", "ann")
     assert (acted.jobs, acted.more) == (2, True)
-    assert pause_walks.continue_pauses(connection, 60) == 3
+    assert Walker().go_on(connection, 60) == 3
     assert holds() == {""}
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("scope", "name"), TARGETS[2:])
+def test_inside_a_hosts_transaction_all_of_it_is_left_to_the_workers(scope: str, name: str) -> None:
+    """Chunk after chunk would stay locked until the host commits, and nobody else could walk."""
+    ids = stored(3, subject="shop-7")
+    for act, others_find in ((control.pause, {"pause"}), (control.resume, {""})):
+        with transaction.atomic(), CaptureQueriesContext(connection) as queries:
+            acted = act(scope, name, "ann")
+        assert (acted.moved, acted.jobs, acted.more) == ([str(Pause.objects.get())], 0, True)
+        assert not [query["sql"] for query in queries if '"jobs_app_job"' in query["sql"]]
+        assert ControlEvent.objects.order_by("-pk")[0].detail == {"jobs": 0, "more": True}
+        assert Walker().go_on(connection, 60) == 3
+        assert holds() == others_find
+    assert taken_ids() == ids
+
+
 def test_two_people_pause_the_same_at_once() -> None:
     with sessions(2) as (ann, bob):
         ann.begin()
@@ -216,7 +230,6 @@ def test_two_people_pause_the_same_at_once() -> None:
     assert ControlEvent.objects.count() == 2
 
 
-@pytest.mark.django_db(transaction=True)
 def test_one_pauses_while_another_resumes() -> None:
     stored(2, subject="shop-7")
     control.pause("subject", "shop-7", "ann")
@@ -228,8 +241,8 @@ def test_one_pauses_while_another_resumes() -> None:
         ann.commit()
         waiting.result(timeout=60)
     assert is_paused("subject", "shop-7")
-    pause_walks.continue_pauses(connection, 60)
+    Walker().go_on(connection, 60)
     assert holds() == {"pause"}
     control.resume("subject", "shop-7", "bob")
-    pause_walks.continue_pauses(connection, 60)
+    Walker().go_on(connection, 60)
     assert holds() == {""}

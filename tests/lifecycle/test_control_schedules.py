@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.db import connection
 
 from jobs_app import job
@@ -81,6 +82,25 @@ def test_a_trigger_makes_it_due_now_and_resumes_it(paused: bool) -> None:
         assert control.trigger_schedule(row().pk, "ann", "now please").moved == [row().pk]
     assert made_at(601) == 1
     assert made_at(602) == 0
+    assert not row().paused
+    assert ControlEvent.objects.get().detail == ({"resumed": [row().pk]} if paused else {})
+
+
+def user_with(*codenames: str) -> User:
+    user, _ = User.objects.get_or_create(username="ann")
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    return User.objects.get(pk=user.pk)
+
+
+def test_who_may_not_resume_triggers_only_what_is_not_paused() -> None:
+    other = ScheduleState.objects.create(job_type="rates", subject="x", interval_seconds=60, next_run_at=T)
+    ScheduleState.objects.filter(pk=row().pk).update(paused=True)
+    acted = control.trigger_schedule([row().pk, other.pk], user_with("trigger_job"))
+    why = "is paused, and to resume it needs the permission jobs_app.resume_work"
+    assert (acted.moved, acted.skipped) == ([other.pk], {row().pk: why})
+    assert row().paused
+    assert ControlEvent.objects.get().detail == {"moved": [other.pk], "skipped": {why: 1}}
+    assert control.trigger_schedule(row().pk, user_with("trigger_job", "resume_work")).moved == [row().pk]
     assert not row().paused
 
 

@@ -267,6 +267,13 @@ def test_a_first_claim_from_the_beginning_counts_as_a_walk(lanes: Lanes, clock: 
     assert lanes.starts(walk=False) == [Start("default", 0, *mark)]
 
 
+def test_a_claim_that_had_no_lane_to_read_counts_as_nothing(lanes: Lanes) -> None:
+    """Else a lane that is left to the walks would wait for one for ever."""
+    lanes.claimed([], 0.1)
+    assert lanes.may_walk()
+    assert lanes.is_walk_due()
+
+
 def test_a_lane_forgotten_between_claim_and_answer_costs_nothing(lanes: Lanes, clock: Clock) -> None:
     lanes.starts(walk=False)
     clock.now += 61

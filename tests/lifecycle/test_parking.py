@@ -1,19 +1,21 @@
-"""Chunks: what one parks, what one gives back, and where it stopped."""
+"""Parking and opening, a chunk at a time, past what others are writing."""
 
 from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from django.db import connection
 
-from jobs_app.lifecycle import parking
-from jobs_app.lifecycle.parking import BEGINNING, open_chunk, park_chunk
-from jobs_app.lifecycle.pauses import Pauses
-from jobs_app.models import Job
-from tests.lifecycle.rows import stored
+from jobs_app.lifecycle import control, parking
+from jobs_app.lifecycle.pause_walks import Walker
+from jobs_app.models import Job, Pause
+from tests.lifecycle.paused import end, holds, paused
+from tests.lifecycle.rows import T, at, stored, take, taken_ids
+from tests.lifecycle.sessions import sessions
 
 pytestmark = pytest.mark.django_db
-
-SHOP = Pauses(subjects=frozenset({"shop-7"}))
 
 
 @pytest.fixture(autouse=True)
@@ -21,42 +23,88 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parking, "ROWS_PER_CHUNK", 3)
 
 
-def holds() -> list[str]:
-    return list(Job.objects.order_by("pk").values_list("hold", flat=True))
+def test_what_comes_back_is_due_from_now_on_in_the_order_it_had() -> None:
+    """Claims read on from where they stopped: what has an older date would be found late."""
+    with at(0):
+        ids = stored(7, subject="shop-7")
+        [later] = stored(1, subject="shop-7", delay=7200)
+        Job.objects.update(hold="pause")
+        pause = paused()
+        end(pause, 1)
+    with at(3600):
+        assert Walker().go_on(connection, 60) == 8
+        assert set(Job.objects.exclude(pk=later).values_list("run_at", flat=True)) == {T + timedelta(hours=1)}
+        assert Job.objects.get(pk=later).run_at == T + timedelta(hours=2)
+        assert taken_ids() == ids
 
 
-@pytest.mark.parametrize("hold", ["", "new", "key", "limit"])
-def test_what_waits_is_parked_whatever_it_waits_for(hold: str) -> None:
-    stored(2, subject="shop-7")
-    Job.objects.update(hold=hold)
-    assert park_chunk(connection, SHOP, BEGINNING).moved == 2
-    assert holds() == ["pause", "pause"]
-
-
-@pytest.mark.parametrize(("gate", "hold"), [(0, ""), (1, "limit"), (2, "new")])
-def test_what_comes_back_waits_before_its_gate(gate: int, hold: str) -> None:
-    stored(1, subject="shop-7", gate=gate)
-    Job.objects.update(hold="pause")
-    assert open_chunk(connection, Pauses(), BEGINNING).moved == 1
-    assert holds() == [hold]
-
-
-def test_a_parked_job_gives_up_its_key_and_the_next_one_is_looked_at() -> None:
-    owner, mine, theirs = (
-        stored(1, subject=subject, policy="singleton", key="k", gate=2)[0] for subject in ("shop-7", "shop-7", "shop-8")
-    )
-    Job.objects.filter(pk=owner).update(hold="")
-    Job.objects.filter(pk__in=[mine, theirs]).update(hold="key")
-    park_chunk(connection, SHOP, BEGINNING)
+def test_also_where_the_next_one_is_parked_by_a_later_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parking, "ROWS_PER_CHUNK", 1)
+    for subject in ("shop-7", "shop-7", "shop-8"):
+        stored(1, subject=subject, policy="singleton", key="k", gate=2)
+    first = Job.objects.order_by("pk").values_list("pk", flat=True)[0]
+    Job.objects.update(hold="key")
+    Job.objects.filter(pk=first).update(hold="")
+    paused()
+    Walker().go_on(connection, 60)
     assert holds() == ["pause", "pause", "new"]
 
 
-def test_a_chunk_reads_and_writes_so_many_and_says_where_it_stopped() -> None:
-    ids = [stored(1, subject=subject)[0] for subject in ["shop-7", "shop-8"] * 3]
-    first = park_chunk(connection, SHOP, BEGINNING)
-    assert first == (2, ids[2])
-    assert park_chunk(connection, SHOP, ids[2]) == (1, ids[5])
-    assert park_chunk(connection, SHOP, ids[5]) == (0, None)
-    assert open_chunk(connection, SHOP, BEGINNING) == (0, ids[4])
-    assert open_chunk(connection, Pauses(), BEGINNING) == (3, ids[4])
-    assert open_chunk(connection, Pauses(), ids[4]) == (0, None)
+@pytest.mark.django_db(transaction=True)
+def test_a_chunk_that_fails_is_taken_back_and_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(5, subject="shop-7")
+    paused()
+    monkeypatch.setattr(parking, "wake_next", lambda *_: 1 / 0)
+    walker = Walker()
+    with pytest.raises(ZeroDivisionError):
+        walker.go_on(connection, 60)
+    assert set(holds()) == {""}
+    monkeypatch.undo()
+    assert walker.go_on(connection, 60) == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rows_that_others_are_writing_are_passed(on_postgres: None) -> None:
+    ids = stored(4, subject="shop-7")
+    paused()
+    with sessions(1) as [worker]:
+        worker.begin()
+        [taken] = worker.do(take, 1)
+        assert Walker().go_on(connection, 60) == 3
+        worker.rollback()
+    assert holds(pk=taken.id) == [""]
+    assert set(holds(pk__in=set(ids) - {taken.id})) == {"pause"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claims_go_on_while_a_chunk_is_being_written(on_postgres: None) -> None:
+    stored(3, subject="shop-7")
+    [other] = stored(1, subject="shop-8")
+    paused()
+    with sessions(2) as (keeper, worker):
+        keeper.begin()
+        keeper.do(Walker().go_on, connection, 0)
+        assert worker.do(taken_ids) == [other]
+        keeper.commit()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("scope", ["subject", "job_type"])
+def test_a_pause_is_complete_also_where_enqueues_go_on(scope: str) -> None:
+    """What the walk does not see, the enqueue parks itself; what neither does, claims leave out."""
+    name = {"subject": "shop-7", "job_type": "work"}[scope]
+    stored(4, subject="shop-7")
+    Pause.objects.create(scope=scope, name=name)
+    walker = Walker()
+    walker.go_on(connection, 0)
+    stored(4, subject="shop-7")
+    walker.go_on(connection, 60)
+    assert set(holds()) == {"pause"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_ids_of_slots_are_walked_too() -> None:
+    """A job may have any id: those of slots are made from their date."""
+    for run_id in (UUID(int=1), UUID(int=2**128 - 1)):
+        stored(1, id=run_id, subject="shop-7")
+    assert control.pause("subject", "shop-7", "ann").jobs == 2

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from jobs_app.lifecycle import control, pause_walks
+from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import pinned_transaction
 from jobs_app.lifecycle.parking import BEGINNING, ROWS_PER_CHUNK, open_chunk, park_chunk
-from jobs_app.lifecycle.pause_walks import continue_pauses
+from jobs_app.lifecycle.pause_walks import Walker
 from jobs_app.lifecycle.pauses import Pauses, read_pauses
 from jobs_app.models import Job, Pause
 from tests.lifecycle.rows import take
@@ -121,6 +121,7 @@ def test_a_million_jobs_of_a_subject_are_paused_and_resumed_while_others_are_cla
     fill("shop-1", 30_000)
     written: list[int] = []
     claimed: list[int] = []
+    walker = Walker()
 
     def note_writes(execute: Any, sql: str, parameters: Any, many: bool, context: dict[str, Any]) -> Any:
         result = execute(sql, parameters, many, context)
@@ -137,11 +138,10 @@ def test_a_million_jobs_of_a_subject_are_paused_and_resumed_while_others_are_cla
 
     def go_on(*, while_parked: bool) -> None:
         while Pause.objects.filter(parked=while_parked).exists():
-            continue_pauses(connection, 1)
+            walker.go_on(connection, 1)
             claimed.append(worker.do(claim_others))
 
     with sessions(1) as [worker], connection.execute_wrapper(note_writes):
-        pause_walks._places.clear()
         acted = control.pause("subject", "shop-0", "ann", "provider is down")
         assert acted.jobs > 0
         go_on(while_parked=False)

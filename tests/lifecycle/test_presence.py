@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from jobs_app.lifecycle.presence import FORGET_AFTER, Presence, announce, beat, leave
+from jobs_app.lifecycle.presence import FORGET_AFTER, Presence, announce, beat, is_late, job_types_alive, leave
 from jobs_app.models import WorkerKind, WorkerState
 from tests.lifecycle.rows import T, at
 
@@ -25,6 +25,18 @@ WHO = Presence(
     concurrency=8,
     beat_seconds=5.0,
 )
+
+
+@pytest.mark.parametrize(("beat_seconds", "silent", "late"), [(10, 30, False), (10, 30.1, True), (100, 299, False)])
+def test_who_misses_three_of_its_own_beats_is_late(beat_seconds: float, silent: float, late: bool) -> None:
+    assert is_late(T, beat_seconds, T + timedelta(seconds=silent)) is late
+
+
+def test_job_types_are_known_while_somebody_alive_knows_them() -> None:
+    for who, silent, names in (("a", 0, ["mail", "sync"]), ("b", 5, ["sync", "report"]), ("dead", 16, ["gone"])):
+        seen_at = T - timedelta(seconds=silent)
+        WorkerState.objects.create(id=who, started_at=seen_at, seen_at=seen_at, beat_seconds=5, job_types=names)
+    assert job_types_alive(connection, now=T) == {"mail", "sync", "report"}
 
 
 def test_a_worker_tells_who_it_is() -> None:

@@ -105,8 +105,16 @@ def test_runs_of_a_type_that_is_gone_from_code_are_pruned_as_the_settings_say() 
 def test_runs_of_a_type_that_only_another_process_knows_are_left_to_it() -> None:
     WorkerState.objects.create(id="w", started_at=T, seen_at=T, job_types=["theirs", "ours"])
     declare("ours")
-    assert stays(1_000, job_type="theirs")
-    assert not stays(1_000, job_type="ours")
+    with at(30):
+        assert stays(1_000, job_type="theirs")
+        assert not stays(1_000, job_type="ours")
+
+
+def test_a_process_that_is_silent_for_three_beats_keeps_nothing_any_more() -> None:
+    WorkerState.objects.create(id="w", started_at=T, seen_at=T, beat_seconds=10, job_types=["theirs"])
+    with at(31):
+        assert stays(29, job_type="theirs")
+        assert not stays(1_000, job_type="theirs")
 
 
 def test_what_belongs_to_a_run_goes_and_stays_with_it() -> None:

@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs_app import job
 from jobs_app.lifecycle import prune as prune_module
+from jobs_app.lifecycle.locks import try_lock
 from jobs_app.lifecycle.prune import LARGEST_SIZE, SMALLEST_SIZE, WISHED_SECONDS, Pruned, next_size, prune
 from jobs_app.models import ControlEvent, JobItem, JobRun
 from tests.lifecycle.history import finished, left, nothing_is_half, parts_of
@@ -151,14 +152,9 @@ def test_several_at_once_prune_each_row_once(small_batches: int) -> None:
 def test_while_another_process_prunes_this_one_does_not_wait() -> None:
     old_runs(3)
 
-    def lock() -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(prune_module.LOCK, [prune_module.LOCK_KEY])
-            assert cursor.fetchone() == (True,)
-
     with sessions(1) as [other]:
         other.begin()
-        other.do(lock)
+        assert other.do(lambda: try_lock(connection, "prune"))
         assert prune(connection, now=T) == Pruned(complete=False)
         assert prune(connection, now=T, dry_run=True).runs == 3
         with transaction.atomic():

@@ -90,6 +90,21 @@ def test_what_is_paused_does_not_run(within: bool, scope: str, name: str) -> Non
     assert {run.id for run in run_jobs()} == {before.id, after.id}
 
 
+def test_a_job_may_end_the_pause_of_others(within: bool) -> None:
+    @job
+    def letter() -> None: ...
+
+    @job
+    def deliver_again() -> None:
+        control.resume("job_type", "letter", actor="ada")
+
+    control.pause("job_type", "letter", actor="ada")
+    letter.enqueue()
+    deliver_again.enqueue()
+
+    assert [run.job_type for run in run_jobs()] == ["deliver_again", "letter"]
+
+
 def test_a_pause_ends_by_itself(within: bool) -> None:
     @job
     def letter() -> None: ...

@@ -1,0 +1,36 @@
+"""What of a payload names the work: a field, with its default where it was left out, or what a callable makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from jobs_app.errors import PayloadInvalid
+from jobs_app.text import clean
+
+if TYPE_CHECKING:
+    from jobs_app.registry import JobType
+
+Payload: TypeAlias = Mapping[str, Any]  # as stored
+Source: TypeAlias = str | Callable[..., Any] | None
+
+
+def field_of(job_type: JobType, source: Source, payload: Payload) -> Any:
+    """The value that `source` names; None where it names none. Raises what the type's own callable raises."""
+    if source is None:
+        return None
+    if callable(source):
+        return source(payload)
+    if source in payload:
+        return payload[source]
+    default = next((field.default for field in job_type.schema.fields if field.name == source), None)
+    return None if default is None else job_type.schema.dump({**payload, source: default})[source]
+
+
+def named(job_type: JobType, option: str, payload: Payload) -> Any:
+    """The subject or the key of a payload that somebody hands in; one that the type cannot read is refused."""
+    try:
+        return field_of(job_type, getattr(job_type, option), payload)
+    except Exception as error:  # of the host's own callable
+        why = f"{type(error).__name__}: {clean(error)}"
+        raise PayloadInvalid(f"job {job_type.name!r}: its {option} cannot be told from this payload: {why}") from error
