@@ -86,6 +86,8 @@ class RunShelf(Shelf):
         return Batch(going, _end(rows, size))
 
 
+UNKNOWN_KEPT_FOR = timedelta(days=365)
+
 # A loose index scan: one step per job type, whatever the history.
 TYPES_IN_HISTORY = """
 WITH RECURSIVE known (job_type) AS (
@@ -121,11 +123,16 @@ def shelves(connection: BaseDatabaseWrapper, now: datetime, window: timedelta | 
 
 
 def age_kept(job_type: JobType | None, state: str) -> timedelta | None:
-    """How long a run is kept after it ended in `state`; None is for ever."""
-    own = (job_type.retention or {}) if job_type else {}
+    """How long a run is kept after it ended in `state`; None is for ever.
+
+    A type that this process does not know may have wanted longer, and its workers may only be away: a year at least.
+    """
     settings = get_settings()
     days = settings.retention_failed_days if state == State.FAILED else settings.retention_days
-    return own.get(state, timedelta(days=days)) or None
+    usual = timedelta(days=days)
+    if job_type is None:
+        return max(usual, UNKNOWN_KEPT_FOR) if usual else None
+    return (job_type.retention or {}).get(state, usual) or None
 
 
 def _run_shelf(name: str, now: datetime, window: timedelta | None) -> RunShelf | None:
