@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 import environ
 
@@ -37,5 +39,7 @@ def jobs_from(env: environ.Env) -> dict[str, Any]:
     return chosen
 
 
-def _cast(kind: Any) -> type:
+def _cast(kind: Any) -> Callable[[str], Any]:
+    if get_origin(kind) is Mapping:
+        return json.loads
     return next((cast for cast in (bool, int, float) if kind in (cast, cast | None)), str)
