@@ -160,10 +160,10 @@ def own_plan(connection: BaseDatabaseWrapper, *, is_ours: bool = False) -> Itera
     if is_ours or not (is_postgres(connection) and connection.in_atomic_block):
         yield
         return
-    with connection.cursor() as cursor:
-        cursor.execute(READ_PLAN)
-        before = cursor.fetchone()
-        yield
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        before = cursor.execute(READ_PLAN).fetchone()
+    yield
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         cursor.execute(SET_PLAN, before)
 
 

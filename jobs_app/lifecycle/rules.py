@@ -10,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.conf import get_settings
 from jobs_app.limits import NO_RULES, Limits, QueueRules, Rate, gate
 from jobs_app.models import QueueState
-from jobs_app.registry import registry
+from jobs_app.registry import SYSTEM_QUEUE, registry
 
 NO_LIMITS = Limits()
 
@@ -22,9 +22,11 @@ class Rules:
     queues: Mapping[str, QueueRules] = field(default_factory=dict)
 
     def of_queue(self, name: str) -> QueueRules:
-        return self.queues.get(name, NO_RULES)
+        return NO_RULES if name == SYSTEM_QUEUE else self.queues.get(name, NO_RULES)
 
     def gate_of(self, queue: str, job_type: str, policy: str) -> int:
+        if queue == SYSTEM_QUEUE:
+            return gate(policy)  # the app's own chores are exempt from limits
         return gate(policy, self.of_queue(queue), limits_of(job_type))
 
 

@@ -8,9 +8,10 @@ import pytest
 from django.db import connection
 
 from jobs_app import job
-from jobs_app.lifecycle.rules import NO_LIMITS, limits_of, read_rules
+from jobs_app.lifecycle.rules import NO_LIMITS, Rules, limits_of, read_rules
 from jobs_app.limits import NO_RULES, Limits, QueueRules, Rate
 from jobs_app.models import Job, QueueState
+from jobs_app.registry import SYSTEM_QUEUE
 from tests.lifecycle.rows import stored
 
 pytestmark = pytest.mark.django_db
@@ -87,3 +88,10 @@ def test_an_enqueue_stores_the_gate_that_a_claim_will_ask_for(policy: str, row: 
     asked = read_rules(connection).gate_of("default", "work", policy)
     stored(policy=policy, key="k", gate=2 if policy == "singleton" else 0)
     assert Job.objects.get().gate == asked
+
+
+def test_the_apps_own_chores_are_exempt_from_limits() -> None:
+    rules = Rules({SYSTEM_QUEUE: QueueRules(concurrency=1)})
+    assert rules.of_queue(SYSTEM_QUEUE) == QueueRules()
+    assert rules.gate_of(SYSTEM_QUEUE, "work", "standard") == 0
+    assert rules.gate_of(SYSTEM_QUEUE, "work", "singleton") == 2
