@@ -47,9 +47,10 @@ SELECT %(now)s - n * interval '1 hour', 3600, 'finished', '', 1, 1 FROM generate
 def history(request: pytest.FixtureRequest, on_postgres: None, db: None) -> None:
     """Of three types over 200 days, of which one keeps the last runs of its schedules."""
 
-    @job(name="work-1", keep_last=10)
     def work() -> None: ...
 
+    for name, options in {"work-0": {}, "work-1": {"keep_last": 10}, "work-2": {}}.items():
+        job(name=name, **options)(work)
     parameters = {"now": T, "count": 20_000}
     run(HISTORY.format(at="%(now)s - n * interval '1 day' / 100"), parameters)
     run(EVENTS, parameters)
