@@ -16,8 +16,9 @@ def greet(name: str) -> str:
 
 @job(name="count-words", queue="reports")
 def count_words(pages: int = 20) -> int:
-    """Works for some seconds and reports how far it is."""
+    """Works for some seconds, reports how far it is, and stops when it is asked to."""
     for page in range(1, pages + 1):
+        current_job().raise_if_cancelled()
         time.sleep(0.5)
         current_job().progress(page, pages, message=f"read page {page}")
     current_job().log(f"counted {pages} pages")
