@@ -48,7 +48,7 @@ QUEUE_RULES = st.builds(
     fair_share=st.booleans(),
     ageing=st.sampled_from([None, 30]),
 )
-EXAMPLES = 25
+EXAMPLES = 15  # of 25 steps each: some seconds
 any_number = st.integers(0, 1000)  # chooses one of those that there are
 
 
