@@ -19,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.admission import elect, use_of
 from jobs_app.lifecycle import wakeup
-from jobs_app.lifecycle.database import is_postgres, now_sql, pinned_transaction
+from jobs_app.lifecycle.database import now_sql, pinned_transaction
 from jobs_app.lifecycle.gated import Gated, Owner, Reader, gated_queues
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.locks import try_lock
@@ -74,7 +74,6 @@ UPDATE jobs_app_job AS job
  WHERE {by_id}
 """
 COLUMNS = {"id": "uuid", "new_hold": "text", "new_run_at": "time"}
-TELL = "SELECT count(pg_notify(%s, call)) FROM unnest(%s::text[]) AS call"
 
 
 def admit(connection: BaseDatabaseWrapper, queue: str, asking: Asking, turns: Turns | None = None) -> Admitted:
@@ -126,7 +125,7 @@ class _Step:
         self._is_more |= opening.is_more
         lanes = frozenset((self._queue, job.priority) for job in [*passed, *opened])
         if len(passed) + len(opened) > self._asking.room:
-            self._tell(lanes)  # others have room as well
+            wakeup.tell(self._connection, lanes)  # others have room as well
         wait = None if self._rates.next_at is None else (self._rates.next_at - self._rates.now).total_seconds()
         return Admitted(len(passed) + len(opened), lanes, self._is_more, opening.is_cut, wait)
 
@@ -199,8 +198,3 @@ class _Step:
         with self._connection.cursor() as cursor:
             by_id = same(self._connection, "job.id", "given.id")
             cursor.execute(APPLY.format(rows=rows, now=now_sql(self._connection), by_id=by_id), parameters)
-
-    def _tell(self, lanes: Iterable[tuple[str, int]]) -> None:
-        if is_postgres(self._connection):
-            with self._connection.cursor() as cursor:
-                cursor.execute(TELL, [wakeup.CHANNEL, [wakeup.message(*lane) for lane in sorted(lanes)]])

@@ -179,13 +179,13 @@ def _claim_sqlite(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequenc
         for start in starts:
             lane = {"queue": start.queue, "priority": start.priority, "limit": asked.limit - len(claimed)}
             cursor.execute(SQLITE, common | lane)
-            claimed += [_from_sqlite(row) for row in cursor.fetchall()]
+            claimed += [from_sqlite(row) for row in cursor.fetchall()]
             if len(claimed) >= asked.limit:
                 break
     return claimed
 
 
-def _from_sqlite(row: Sequence[Any]) -> ClaimedJob:
+def from_sqlite(row: Sequence[Any]) -> ClaimedJob:
     job = ClaimedJob._make(row)
     return job._replace(
         id=UUID(row[0]),

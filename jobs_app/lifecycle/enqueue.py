@@ -19,6 +19,7 @@ from jobs_app.lifecycle.database import (
     while_busy,
 )
 from jobs_app.lifecycle.holders import find_holders
+from jobs_app.lifecycle.holds import hold_by_gate
 from jobs_app.lifecycle.new_job import ONE_WAITING, Enqueued, NewJob
 from jobs_app.lifecycle.relation import relation
 from jobs_app.registry import SYSTEM_QUEUE
@@ -68,7 +69,7 @@ IS_PAUSED = f"""
 INSERT = f"""
 INSERT INTO jobs_app_job ({", ".join(STORED)}, state, queued_at, run_at, gate, hold)
 SELECT {", ".join(STORED)}, 'queued', {{now}}, {{latest}}(coalesce(run_at, delay), {{now}}), full_gate,
-       CASE WHEN is_paused THEN 'pause' WHEN full_gate = 0 THEN '' WHEN full_gate = 1 THEN 'limit' ELSE 'new' END
+       CASE WHEN is_paused THEN 'pause' ELSE {hold_by_gate("full_gate")} END
   FROM (SELECT new.*, {{latest}}(new.gate, {QUEUE_GATE}) AS full_gate, {IS_PAUSED} AS is_paused
           FROM ({{rows}}) AS new) AS ready WHERE true
 """

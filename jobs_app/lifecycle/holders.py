@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import is_postgres, now_sql, read_sqlite_time, read_uuid, while_busy
+from jobs_app.lifecycle.holds import hold_by_gate
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.new_job import Enqueued, NewJob
 from jobs_app.lifecycle.relation import relation, same
@@ -48,7 +49,7 @@ REPLACE = f"""
 UPDATE jobs_app_job AS job
    SET {", ".join(f"{name} = new.{name}" for name in CHANGED)},
        run_at = {{latest}}(coalesce(new.run_at, new.delay), {{now}}),
-       hold = CASE WHEN hold = 'pause' THEN hold WHEN gate = 0 THEN '' WHEN gate = 1 THEN 'limit' ELSE 'new' END
+       hold = CASE WHEN hold = 'pause' THEN hold ELSE {hold_by_gate("gate")} END
   FROM ({{rows}}) AS new WHERE job.id = new.id AND job.state = 'queued'
 RETURNING {{job}}id, queued_at, {{job}}run_at, queue, key, gate
 """

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
+from jobs_app.lifecycle.holds import hold_by_gate
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.relation import looked_up, relation
 from jobs_app.models import Gate, Job, JobRun
@@ -93,9 +94,8 @@ SELECT id, attempts, end_token, worker_id, {STARTED_AT}, end_finished_at, end_ou
  WHERE jobs_app_jobattempt.token = excluded.token
 """
 # A job that goes back to wait gives up its admission.
-HOLD_BY_GATE = "CASE job.gate WHEN 0 THEN '' WHEN 1 THEN 'limit' ELSE 'new' END"
 REQUEUE_SET = f"""
-   SET state = 'queued', hold = {HOLD_BY_GATE},
+   SET state = 'queued', hold = {hold_by_gate("job.gate")},
        run_at = ended.due_at, lease_expires_at = NULL, free_attempts = job.free_attempts + ended.free,
        last_error = CASE WHEN ended.end_error = '' THEN job.last_error ELSE ended.end_error END,
        token = CASE WHEN ended.keep_token THEN job.token END

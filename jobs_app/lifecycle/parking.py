@@ -9,24 +9,20 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import F, Q, QuerySet, Value
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Greatest
 
 from jobs_app.lifecycle import wakeup
 from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.holds import hold_by_gate
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.pauses import Pauses
-from jobs_app.models import Gate, Hold, Job, State
+from jobs_app.models import Hold, Job, State
 from jobs_app.registry import SYSTEM_QUEUE
 
 ROWS_PER_CHUNK = 2000  # read, and so written at most; 2000 are written in some 50 ms
 BEGINNING = UUID(int=0)
-
-HOLD_BY_GATE = Case(
-    When(gate=Gate.NONE, then=Value(Hold.OPEN.value)),
-    When(gate=Gate.LIMIT, then=Value(Hold.LIMIT.value)),
-    default=Value(Hold.NEW.value),
-)
 
 
 class Chunk(NamedTuple):
@@ -60,7 +56,7 @@ def open_chunk(connection: BaseDatabaseWrapper, pauses: Pauses, after: UUID) -> 
     )
     # Due from now on: claims read each lane from where they stopped, and would find older ones late.
     due = Greatest(F("run_at"), Value(database_now(connection)))
-    _jobs(connection).filter(pk__in=[row[0] for row in found]).update(hold=HOLD_BY_GATE, run_at=due)
+    _jobs(connection).filter(pk__in=[row[0] for row in found]).update(hold=RawSQL(hold_by_gate("gate"), ()), run_at=due)
     wakeup.tell(connection, {(queue, priority) for _, queue, priority in found})
     return Chunk(len(found), last)
 

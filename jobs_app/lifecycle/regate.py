@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import is_postgres, pinned_transaction, read_uuid
-from jobs_app.lifecycle.moves import HOLD_BY_GATE
+from jobs_app.lifecycle.holds import hold_by_gate
 from jobs_app.lifecycle.relation import relation, same
 
 
@@ -23,7 +23,7 @@ class Misplaced(NamedTuple):
 # queue taken stays with whoever claimed it.
 PUT_BACK = f"""
 UPDATE jobs_app_job AS job
-   SET state = 'queued', gate = given.new_gate, hold = {HOLD_BY_GATE.replace("job.gate", "given.new_gate")},
+   SET state = 'queued', gate = given.new_gate, hold = {hold_by_gate("given.new_gate")},
        attempts = attempts - 1, token = NULL, lease_expires_at = NULL, worker_id = '',
        started_at = CASE WHEN attempts > 1 THEN started_at END,
        first_started_at = CASE WHEN attempts > 1 THEN first_started_at END

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.claim import RETURNED, ClaimedJob, _from_sqlite
+from jobs_app.lifecycle.claim import RETURNED, ClaimedJob, from_sqlite
 from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, sqlite_after, write_transaction
 
 # The conditions of the claim by lanes. On PostgreSQL it waits for a claim that is under way, and then finds nothing.
@@ -32,7 +32,7 @@ def take(connection: BaseDatabaseWrapper, run_id: UUID, *, worker_id: str, lease
         return None if row is None else ClaimedJob._make(row)
     given |= {"id": run_id.hex, "token": given["token"].hex, "until": sqlite_after(now, lease)}
     row = _first(connection, SQLITE, given)
-    return None if row is None else _from_sqlite(row)
+    return None if row is None else from_sqlite(row)
 
 
 def _first(connection: BaseDatabaseWrapper, sql: str, parameters: dict[str, Any]) -> tuple[Any, ...] | None:

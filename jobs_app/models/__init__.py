@@ -6,7 +6,7 @@ from jobs_app.models.base import jobs_database
 from jobs_app.models.control_event import ControlEvent
 from jobs_app.models.idempotency import IdempotencyKey
 from jobs_app.models.item import JobItem
-from jobs_app.models.job import FINISHED, LIVE, ONE_QUEUED, ONE_RUNNING, Gate, Hold, Job, Policy, State
+from jobs_app.models.job import FINISHED, LIVE, ONE_QUEUED, Gate, Hold, Job, Policy, State
 from jobs_app.models.maintenance import MaintenanceWindow
 from jobs_app.models.pause import Pause, Scope
 from jobs_app.models.queue import QueueState
@@ -21,7 +21,6 @@ __all__ = [
     "FINISHED",
     "LIVE",
     "ONE_QUEUED",
-    "ONE_RUNNING",
     "ApiToken",
     "CatchUp",
     "ControlEvent",

@@ -50,7 +50,6 @@ class Policy(models.TextChoices):
     STATELY = "stately", _("one queued and one running")
 
 
-ONE_RUNNING = (Policy.SINGLETON, Policy.EXCLUSIVE, Policy.STATELY)
 ONE_QUEUED = (Policy.SHORT, Policy.STATELY)
 
 
