@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -117,12 +118,11 @@ def test_a_server_that_is_away_is_waited_for_in_silence(start: Start, samples: A
         cursor.execute(f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS false')
         try:
             cut()
-            worker.wait_for_log(
-                "does not answer", 3
-            )  # claimer, heartbeat and listener; the finisher has nothing to say
+            worker.wait_for_log("does not answer", 3)  # claimer, heartbeat and listener
             began = time.monotonic()
             until(lambda: time.monotonic() - began > 1, every=0.1)
-            assert worker.log().count("does not answer") == 3
+            speakers = re.findall(r"(\w+): the database does not answer", worker.log())
+            assert len(speakers) == len(set(speakers))  # a loop with a chore just then speaks as well, also once
         finally:
             cursor.execute(f'ALTER DATABASE "{database}" ALLOW_CONNECTIONS true')
     assert finished(samples.ping.enqueue()) == ["succeeded"]
