@@ -13,7 +13,7 @@ from jobs_app.errors import LeaseLost
 from jobs_app.lifecycle.database import is_data_at_fault, is_postgres, pinned_transaction, read_uuid
 from jobs_app.lifecycle.moves import Ended, remove
 from jobs_app.lifecycle.relation import relation
-from jobs_app.lifecycle.requeue import requeue
+from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
 from jobs_app.models import ONE_QUEUED
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean
@@ -77,7 +77,7 @@ def without_details(ended: Ended, error: BaseException) -> Ended:
 def _finish_one(connection: BaseDatabaseWrapper, ended: Ended, error: BaseException) -> set[UUID]:
     """The row at fault. One whose place in the queue was taken just now is not: it gives way when it comes again."""
     if ended.state == "queued" and ended.policy in ONE_QUEUED and isinstance(error, IntegrityError):
-        return _store(connection, [ended])
+        return while_places_are_taken(lambda: _store(connection, [ended]))
     return _store(connection, [without_details(ended, error)])
 
 

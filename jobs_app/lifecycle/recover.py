@@ -11,13 +11,12 @@ from random import random as uniform
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import is_postgres, now_parameter, now_sql, pinned_transaction, read_uuid
 from jobs_app.lifecycle.moves import EXPIRED_LEASE, NOT_STARTED, Ended, remove
-from jobs_app.lifecycle.requeue import requeue
+from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
 from jobs_app.registry import registry
 from jobs_app.retry import Backoff
 
@@ -51,10 +50,7 @@ def recover(connection: BaseDatabaseWrapper, *, random: Callable[[], float] = un
     """Give back or end every job whose worker went silent, and end what expired before it could start."""
     recovered = Recovered(set(), set(), set())
     while True:
-        try:
-            batch = _recover_batch(connection, random)
-        except IntegrityError:  # a place in a queue was taken between the look and the write; now it can be seen
-            batch = _recover_batch(connection, random)
+        batch = while_places_are_taken(lambda: _recover_batch(connection, random))
         recovered = Recovered(*(known | more for known, more in zip(recovered, batch, strict=True)))
         if batch.total < ROWS_PER_STATEMENT:
             return recovered

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 from uuid import UUID
 
+from django.db import IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle import moves
@@ -14,6 +16,10 @@ from jobs_app.lifecycle.moves import HELD, Ended
 from jobs_app.lifecycle.relation import relation, same
 from jobs_app.models import ONE_QUEUED
 from jobs_app.strict_json import dumps
+
+Result = TypeVar("Result")
+
+TRIES = 10
 
 # The run that waits with the key of each, if there is one.
 PLACES = """
@@ -33,6 +39,19 @@ def requeue(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str 
     moved |= moves.requeue(connection, waiting, f"{guard} AND NOT job.cancel_requested")
     rest = [_cancelled(one) for one in waiting if one.id not in moved]
     return moved | moves.remove(connection, rest, f"{guard} AND job.cancel_requested")
+
+
+def while_places_are_taken(act: Callable[[], Result]) -> Result:
+    """Do `act`, again where somebody took a place in a queue between its look and its write: the next look sees it.
+
+    Over a key that many want the next one may be taken just the same, so more than once.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return act()
+        except IntegrityError:
+            continue
+    return act()
 
 
 def _superseded(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> dict[UUID, Ended]:

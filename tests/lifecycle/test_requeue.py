@@ -130,6 +130,30 @@ def test_an_enqueue_between_the_look_and_the_write_is_given_way_to(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_place_that_is_taken_again_and_again_is_given_way_to_when_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch, on_postgres: None
+) -> None:
+    with at(0):
+        job = one_running(**SHORT)
+    look, takes = requeueing._superseded, [1, 2, 3]
+    with sessions(1) as [other]:
+
+        def looking(*arguments: Any) -> Any:
+            if takes:
+                other.do(lambda: Job.objects.filter(state="queued").delete())
+            found = look(*arguments)
+            if takes:
+                takes.pop()
+                other.do(lambda: stored(**SHORT))
+            return found
+
+        monkeypatch.setattr(requeueing, "_superseded", looking)
+        with at(31):
+            assert recover(connection).requeued == {job.id}
+    assert (JobRun.objects.get().pk, JobRun.objects.get().done_reason) == (job.id, "superseded")
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("ends", ["commit", "rollback"])
 def test_an_enqueue_that_has_not_committed_is_waited_for(ends: str, on_postgres: None) -> None:
     job = one_running(**SHORT)
