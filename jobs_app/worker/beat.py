@@ -30,6 +30,7 @@ class Beat(Loop):
         is_draining: Callable[[], bool],
         tick: Callable[[], None],
         abort: Callable[[Flight], None],
+        announced: Callable[[], None],
     ) -> None:
         super().__init__("heartbeat")
         self._hangar = hangar
@@ -37,6 +38,8 @@ class Beat(Loop):
         self._is_draining = is_draining
         self._tick = tick
         self._abort = abort
+        self._announced = announced
+        self.is_announced = False  # nothing is claimed before: whose worker is unknown looks lost to an operator
         self._due = 0.0
         self._has_left = False
 
@@ -68,6 +71,9 @@ class Beat(Loop):
         busy = len(self._hangar.running())
         if not beat(self.connection, self._who.id, busy=busy, draining=draining, rss_bytes=rss_bytes()):
             announce(self.connection, self._who)
+        if not self.is_announced:
+            self.is_announced = True
+            self._announced()
 
     def _ask(self) -> None:
         """A lease may be minutes; nobody who asks a job to stop waits so long."""

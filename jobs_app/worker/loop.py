@@ -97,6 +97,7 @@ class Worker:
             is_draining=self.stop_requested.is_set,
             tick=self._watch,
             abort=self._abort,
+            announced=self.claimer.wake.set,
         )
         self.listener = Listener(self.claimer.told) if options.listen else None
 
@@ -141,7 +142,7 @@ class Worker:
         left = self._left()
         ahead = self.pace.ahead()
         self._enough = self.options.concurrency + ahead // 2
-        if self.finisher.pending > MOST_UNSTORED:
+        if self.finisher.pending > MOST_UNSTORED or not self.beat.is_announced:
             return Room(now=0, ahead=0)
         now = max(0, min(self.options.concurrency - in_hand, left))
         # A claim of a few rows costs as much as one of hundreds, so the buffer is filled by halves.

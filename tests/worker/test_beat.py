@@ -16,6 +16,7 @@ from jobs_app import current_job, job
 from jobs_app.lifecycle.heartbeat import extend
 from jobs_app.models import Job, WorkerState
 from jobs_app.worker import beat as beat_module
+from jobs_app.worker import claimer as claimer_module
 from jobs_app.worker import progress as progress_module
 from tests.waiting import until
 from tests.worker.harness import finished, outcomes, state, working
@@ -35,6 +36,30 @@ def test_a_job_of_several_leases_runs_once() -> None:
     with working(lease=30):
         assert set(finished(*runs)) == {"succeeded"}
     assert [(run.attempts, outcomes(run)) for run in runs] == [(1, ["success"])] * 3
+
+
+def test_nothing_is_claimed_before_the_worker_is_in_the_list_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    announce, find_lanes = beat_module.announce, claimer_module.find_lanes
+    looks: list[None] = []
+
+    def looking(connection: Any) -> Any:
+        looks.append(None)
+        return find_lanes(connection)
+
+    def announcing(*arguments: Any) -> None:
+        until(lambda: len(looks) > 1)  # it could have claimed after the first
+        states.append(state(run))
+        announce(*arguments)
+
+    @job
+    def ping() -> None: ...
+
+    monkeypatch.setattr(beat_module, "announce", announcing)
+    monkeypatch.setattr(claimer_module, "find_lanes", looking)
+    run, states = ping.enqueue(), []
+    with working():
+        assert finished(run) == ["succeeded"]
+    assert states == ["queued"]
 
 
 @pytest.mark.spec("S1.4")
