@@ -19,6 +19,9 @@ NO_PYTHON := Python 3.11 or newer with venv is needed and none was found; name o
 OWN_POSTGRES := $(filter postgres://% postgresql://%,$(DATABASE_URL))
 ON_POSTGRES := $(if $(OWN_POSTGRES),env,$(PY) -m jobsite.localpg run --)
 
+# Tests wait for processes more than they compute: three at a time take less than half as long, on two cores.
+SIDE_BY_SIDE := -n 3 --dist loadfile
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-sqlite test-postgres lint format slow matrix spec clean
@@ -42,11 +45,11 @@ test: lint test-sqlite test-postgres  ## lint, then the whole suite on SQLite an
 
 test-sqlite: $(VENV)/dev.stamp  ## the suite on SQLite; ARGS="-k claim" for a part of it
 	@echo "==== pytest on SQLite ===="
-	@exec env -u DATABASE_URL $(PY) -m pytest $(ARGS)
+	@exec env -u DATABASE_URL $(PY) -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
 test-postgres: $(VENV)/dev.stamp  ## the suite on PostgreSQL, likewise
 	@echo "==== pytest on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
-	@exec $(ON_POSTGRES) $(PY) -m pytest $(ARGS)
+	@exec $(ON_POSTGRES) $(PY) -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
 slow: $(VENV)/dev.stamp  ## the tests that take long, on PostgreSQL
 	@echo "==== slow tests on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="

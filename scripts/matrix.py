@@ -55,7 +55,7 @@ def prepare(pair: Pair, python: str) -> bool:
 def run_suite(pair: Pair, database: str) -> bool:
     print(f"==== Python {pair.python}, Django {pair.django}, {database} ====", flush=True)
     wrapper = [part.format(python=pair.executable) for part in RUNS[database]]
-    command = [pair.executable, *wrapper, "-m", "pytest", "-q"]
+    command = [pair.executable, *wrapper, "-m", "pytest", "-q", "-n", "3", "--dist", "loadfile"]
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0
 

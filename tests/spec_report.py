@@ -12,7 +12,10 @@ FOLDER = ".spec"
 
 
 class SpecReport:
-    """Outcomes of marked tests. A run replaces what it ran, forgets tests that are gone and keeps the rest."""
+    """Outcomes of marked tests. A run replaces what it ran, forgets tests that are gone and keeps the rest.
+
+    Where tests run in several processes each knows what it collected, and the first one hears of every outcome.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -29,8 +32,6 @@ class SpecReport:
                 self.numbers[item.nodeid] = numbers
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.nodeid not in self.numbers:
-            return
         if report.failed:
             self.outcomes[report.nodeid] = "failed"
         elif report.skipped or hasattr(report, "wasxfail"):
@@ -43,11 +44,24 @@ class SpecReport:
 
         if session.config.option.collectonly:
             return
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["spec"] = {"files": sorted(self.files), "numbers": self.numbers}
+            return
         single_tests = any("::" in argument for argument in session.config.args)
         path = self.root / FOLDER / f"{connection.vendor}.json"
         kept = {test: entry for test, entry in _read(path).items() if single_tests or not self._is_gone(test)}
-        ran = {test: {"numbers": self.numbers[test], "outcome": outcome} for test, outcome in self.outcomes.items()}
+        ran = {
+            test: {"numbers": self.numbers[test], "outcome": outcome}
+            for test, outcome in self.outcomes.items()
+            if test in self.numbers
+        }
         _write(path, {**kept, **ran})
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        collected = getattr(node, "workeroutput", {}).get("spec", {})  # nothing, if the process died
+        self.files.update(collected.get("files", ()))
+        self.numbers.update(collected.get("numbers", {}))
 
     def _is_gone(self, test: str) -> bool:
         file = _file_of(test)

@@ -60,3 +60,23 @@ def test_a_run_of_single_tests_forgets_nothing(root: Path) -> None:
 @pytest.mark.parametrize(("outcome", "when"), [("failed", "call"), ("failed", "teardown"), ("skipped", "setup")])
 def test_what_did_not_pass_from_setup_to_teardown_is_not_noted_as_passed(root: Path, outcome: str, when: str) -> None:
     assert noted(root, outcome, "tests", when=when)["tests/test_a.py::test_kept"]["outcome"] == outcome
+
+
+def test_what_other_processes_collected_and_ran_is_noted_by_the_first(root: Path) -> None:
+    test = "tests/test_a.py::test_kept"
+    worker, first = SpecReport(root), SpecReport(root)
+    worker.pytest_collection_modifyitems([_item(test, "S1.1", "S1.2")])
+    config = SimpleNamespace(args=["tests"], option=SimpleNamespace(collectonly=False), workeroutput={})
+    worker.pytest_sessionfinish(SimpleNamespace(config=config))
+    assert json.loads((root / ".spec" / f"{connection.vendor}.json").read_text()) == OLD
+    first.pytest_runtest_logreport(SimpleNamespace(nodeid=test, failed=False, skipped=False, when="call"))
+    first.pytest_runtest_logreport(
+        SimpleNamespace(nodeid="tests/test_a.py::test_unmarked", failed=True, skipped=False, when="call")
+    )
+    first.pytest_testnodedown(SimpleNamespace(workeroutput=config.workeroutput), None)
+    first.pytest_testnodedown(SimpleNamespace(), "it died")
+    del config.workeroutput
+    first.pytest_sessionfinish(SimpleNamespace(config=config))
+    noted = json.loads((root / ".spec" / f"{connection.vendor}.json").read_text())
+    assert noted[test] == {"numbers": ["S1.1", "S1.2"], "outcome": "passed"}
+    assert set(noted) == {test, "tests/test_b.py::test_of_a_file_not_run"}
