@@ -9,23 +9,17 @@ from typing import Any
 
 import pytest
 
-from jobs_app.definitions import JobDefinition
-from jobs_app.registry import registry
 from tests.worker import sample_jobs
+from tests.worker.aside import SetAside
 from tests.worker.harness import Ledger, WorkerProcess
 
-# Taken out again: other tests have their own jobs.
-SAMPLE_TYPES = [found.job_type for found in vars(sample_jobs).values() if isinstance(found, JobDefinition)]
-for _job_type in SAMPLE_TYPES:
-    registry.unregister(_job_type.name)
+SAMPLE_TYPES = SetAside(sample_jobs)
 
 
 @pytest.fixture
 def samples(registry_restored: None) -> Any:
     """The sample jobs, registered here as in the worker processes."""
-    for job_type in SAMPLE_TYPES:
-        registry.register(job_type)
-    return sample_jobs
+    return SAMPLE_TYPES.register()
 
 
 @pytest.fixture

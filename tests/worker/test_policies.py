@@ -12,22 +12,17 @@ import pytest
 from jobs_app import trigger
 from jobs_app.definitions import JobDefinition
 from jobs_app.models import Job, JobRun, QueueState
-from jobs_app.registry import registry
 from tests.waiting import until
 from tests.worker import keyed_jobs
+from tests.worker.aside import SetAside
 from tests.worker.harness import Ledger, WorkerProcess, finished
 
-# Taken out again: other tests have their own jobs.
-KEYED_TYPES = [found.job_type for found in vars(keyed_jobs).values() if isinstance(found, JobDefinition)]
-for _job_type in KEYED_TYPES:
-    registry.unregister(_job_type.name)
+KEYED_TYPES = SetAside(keyed_jobs)
 
 
 @pytest.fixture
 def jobs(samples: Any) -> Any:
-    for job_type in KEYED_TYPES:
-        registry.register(job_type)
-    return keyed_jobs
+    return KEYED_TYPES.register()
 
 
 @pytest.fixture

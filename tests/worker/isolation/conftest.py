@@ -14,27 +14,22 @@ from uuid import uuid4
 import pytest
 
 from jobs_app.definitions import JobDefinition
-from jobs_app.registry import registry
 from jobs_app.worker.crew import Crew
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.loop import Worker
 from jobs_app.worker.pace import Pace
 from tests.waiting import until
+from tests.worker.aside import SetAside
 from tests.worker.flights import flight_of
 from tests.worker.harness import Ledger, WorkerProcess, working
 from tests.worker.isolation import zoo as zoo_jobs
 
-# Taken out again: other tests have their own jobs.
-ZOO_TYPES = [found.job_type for found in vars(zoo_jobs).values() if isinstance(found, JobDefinition)]
-for _job_type in ZOO_TYPES:
-    registry.unregister(_job_type.name)
+ZOO_TYPES = SetAside(zoo_jobs)
 
 
 @pytest.fixture
 def zoo(registry_restored: None) -> Any:
-    for job_type in ZOO_TYPES:
-        registry.register(job_type)
-    return zoo_jobs
+    return ZOO_TYPES.register()
 
 
 @pytest.fixture(scope="package")
