@@ -19,7 +19,7 @@ from jobs_app.strict_json import dumps
 
 Result = TypeVar("Result")
 
-TRIES = 10
+TRIES = 5
 
 # The run that waits with the key of each, if there is one.
 PLACES = """

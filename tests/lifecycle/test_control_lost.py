@@ -12,7 +12,6 @@ from django.db import IntegrityError, connection, transaction
 
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle import requeue as requeueing
-from jobs_app.lifecycle.control import runs as control_runs
 from jobs_app.lifecycle.presence import Presence, announce, beat
 from jobs_app.models import ControlEvent, Job, JobRun
 from tests.lifecycle.rows import at, done, one_running, outcomes_of, stored, take, taken_ids
@@ -184,7 +183,7 @@ def test_a_row_that_the_database_always_refuses_is_told_in_the_end(monkeypatch: 
     monkeypatch.setattr(requeueing, "requeue", refused)
     with pytest.raises(IntegrityError, match="check"):
         control.requeue(job.id, "ann")
-    assert len(tries) == control_runs.TRIES
+    assert len(tries) == requeueing.TRIES
     assert Job.objects.get().state == "running"
 
 

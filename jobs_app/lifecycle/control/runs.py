@@ -7,16 +7,15 @@ from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import RunNotFound
 from jobs_app.lifecycle.control.acting import Act, Acted
-from jobs_app.lifecycle.database import is_conflict, jobs_connection, pinned_transaction, write_savepoint
+from jobs_app.lifecycle.database import jobs_connection, pinned_transaction, while_busy, write_savepoint
+from jobs_app.lifecycle.requeue import while_places_are_taken
 from jobs_app.models import Job, JobRun, State
 
 RUNS_PER_CHUNK = 500
-TRIES = 5
 ENDED: dict[str, str] = {State.SUCCEEDED: "succeeded", State.FAILED: "failed", State.CANCELLED: "been cancelled"}
 NOT_FOUND = "does not exist"
 
@@ -47,17 +46,8 @@ def why_not_live(connection: BaseDatabaseWrapper, ids: Sequence[UUID]) -> dict[U
 
 def _on_chunk(connection: BaseDatabaseWrapper, act: Act, step: Step, ids: list[UUID]) -> Acted:
     """Two that act on jobs with one key may wait for each other, or want the one place that it has in the queue: the
-    one that the database stops begins anew."""
-    for tries_left in reversed(range(TRIES)):
-        try:
-            return _once(connection, act, step, ids)
-        except IntegrityError:  # behind the savepoint a host's transaction is as it was
-            if not tries_left:
-                raise
-        except OperationalError as error:
-            if connection.in_atomic_block or not (tries_left and is_conflict(error)):
-                raise
-    raise AssertionError("the last try returns or raises")
+    one that the database stops begins anew. Behind its savepoint a host's transaction is as it was."""
+    return while_places_are_taken(lambda: while_busy(connection, lambda: _once(connection, act, step, ids)))
 
 
 def _once(connection: BaseDatabaseWrapper, act: Act, step: Step, ids: list[UUID]) -> Acted:
