@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import DateTimeField, Value
+from django.db.models import DateTimeField, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 
@@ -21,17 +21,23 @@ RETRYING = "retrying"  # queued, tried before
 
 
 def get(run_id: UUID | str) -> Run:
-    """The run with this id, live or finished; `read_at` on it is the time of reading by the clock that decides."""
+    """The run with this id, live or finished."""
     try:
         wanted = run_id if isinstance(run_id, UUID) else UUID(run_id)
     except (ValueError, TypeError, AttributeError):
         raise RunNotFound(f"{run_id!r} is not the id of a run: an id is a UUID.") from None
-    connection = jobs_connection()
     try:
-        # Where runs are written, not a replica: a run can be read as soon as it is enqueued.
-        return Run.objects.using(connection.alias).annotate(read_at=_now(connection)).get(pk=wanted)
+        return readable(jobs_connection()).get(pk=wanted)
     except ObjectDoesNotExist:
         raise RunNotFound(f"no run has the id {wanted}: never enqueued, rolled back, or pruned by retention.") from None
+
+
+def readable(connection: BaseDatabaseWrapper) -> QuerySet[Run]:
+    """All runs, each with `read_at`: the time of reading, by the clock that decides.
+
+    Where runs are written, not a replica: a run can be read as soon as it is enqueued.
+    """
+    return Run.objects.using(connection.alias).annotate(read_at=_now(connection))
 
 
 def status_of(*, state: str, attempts: int, run_at: datetime, now: datetime) -> str:

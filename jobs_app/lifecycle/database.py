@@ -8,7 +8,7 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
@@ -73,6 +73,11 @@ def frozen_clock(moment: datetime) -> Iterator[None]:
         yield
     finally:
         _frozen = before
+
+
+def frozen_moment() -> datetime | None:
+    """Where a test has put the clock."""
+    return _frozen
 
 
 def now_parameter(connection: BaseDatabaseWrapper) -> Any:
@@ -171,6 +176,12 @@ def pin(raw: psycopg.Connection[Any], *, is_ours: bool) -> None:
     """Pin the plan; `is_ours` where nobody began the transaction before us, who could want another isolation."""
     with psycopg.Cursor(raw) as cursor:
         cursor.execute(BEGIN_PINNED if is_ours else PIN_PLAN, prepare=False)  # two statements cannot be prepared
+
+
+def apart(connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
+    """Inside a host's transaction, what is refused takes back our writes only. Elsewhere nothing begins: who pins a
+    plan within must see that the transaction is its own."""
+    return transaction.atomic(using=connection.alias) if connection.in_atomic_block else nullcontext()
 
 
 def while_busy(connection: BaseDatabaseWrapper, act: Callable[[], Result]) -> Result:

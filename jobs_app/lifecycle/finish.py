@@ -10,7 +10,7 @@ from django.db import DatabaseError, IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import LeaseLost
-from jobs_app.lifecycle.database import is_data_at_fault, is_postgres, pinned_transaction, read_uuid
+from jobs_app.lifecycle.database import apart, is_data_at_fault, is_postgres, pinned_transaction, read_uuid
 from jobs_app.lifecycle.moves import Ended, remove
 from jobs_app.lifecycle.relation import relation
 from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
@@ -30,7 +30,7 @@ def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]
     if len(ended) > 1 and sum(len(one.result or "") for one in ended) > BYTES_PER_STATEMENT:
         return _finish_halves(connection, ended)
     try:
-        return _store(connection, ended)
+        return _store_apart(connection, ended)
     except (DatabaseError, ValueError, TypeError, OverflowError) as error:
         if not is_data_at_fault(error):
             raise
@@ -61,7 +61,14 @@ def settled(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID
         return {read_uuid(row[0]) for row in cursor.fetchall()}
 
 
-def without_details(ended: Ended, error: BaseException) -> Ended:
+def _finish_one(connection: BaseDatabaseWrapper, ended: Ended, error: BaseException) -> set[UUID]:
+    """The row at fault. One whose place in the queue was taken just now is not: it gives way when it comes again."""
+    if ended.state == "queued" and ended.policy in ONE_QUEUED and isinstance(error, IntegrityError):
+        return while_places_are_taken(lambda: _store_apart(connection, [ended]))
+    return _store_apart(connection, [_without_details(ended, error)])
+
+
+def _without_details(ended: Ended, error: BaseException) -> Ended:
     first_line = str(error).partition("\n")[0]
     reason = clean(f"could not be stored: {type(error).__name__}: {first_line}")
     return replace(
@@ -74,16 +81,15 @@ def without_details(ended: Ended, error: BaseException) -> Ended:
     )
 
 
-def _finish_one(connection: BaseDatabaseWrapper, ended: Ended, error: BaseException) -> set[UUID]:
-    """The row at fault. One whose place in the queue was taken just now is not: it gives way when it comes again."""
-    if ended.state == "queued" and ended.policy in ONE_QUEUED and isinstance(error, IntegrityError):
-        return while_places_are_taken(lambda: _store(connection, [ended]))
-    return _store(connection, [without_details(ended, error)])
-
-
 def _finish_halves(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
     middle = len(ended) // 2
     return finish(connection, ended[:middle]) | finish(connection, ended[middle:])
+
+
+def _store_apart(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
+    """A host's transaction goes on after rows that are refused, and so do we, with what is left of them."""
+    with apart(connection):
+        return _store(connection, ended)
 
 
 def _store(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:

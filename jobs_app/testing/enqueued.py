@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Unpack
 
 from jobs_app.handles import RunHandle
-from jobs_app.insights.runs import status_of
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.models import JobRun, Run
 from jobs_app.testing.naming import AnyJob, definition_of
@@ -21,7 +20,7 @@ MOST_SHOWN = 10
 def enqueued_jobs(job: AnyJob | None = None, **criteria: Unpack[Criteria]) -> list[RunHandle]:
     """The jobs that wait and fit, in the order of their enqueue: due or not, held or paused, tried before or not."""
     wanted = _wanted(job, criteria)
-    return [RunHandle(run.pk, run) for run in queued_runs() if not wanted.differences(run)]
+    return [RunHandle(run.pk, run) for run in _fitting(wanted, queued_runs())]
 
 
 def assert_enqueued(
@@ -31,7 +30,7 @@ def assert_enqueued(
     __tracebackhide__ = True  # pytest shows the line of the test, not this one
     wanted = _wanted(job, criteria)
     waiting = queued_runs()
-    found = [run for run in waiting if not wanted.differences(run)]
+    found = _fitting(wanted, waiting)
     if count is None and not found:
         raise AssertionError(_text([f"No {wanted} is enqueued.", *_instead(wanted, waiting)]))
     if count is not None and len(found) != count:
@@ -47,7 +46,7 @@ def assert_not_enqueued(job: AnyJob | None = None, **criteria: Unpack[Criteria])
     """That no such job waits; with nothing given, that none does at all."""
     __tracebackhide__ = True
     wanted = _wanted(job, criteria)
-    found = [run for run in queued_runs() if not wanted.differences(run)]
+    found = _fitting(wanted, queued_runs())
     if found:
         listed = [_line(run) for run in found[:MOST_SHOWN]]
         raise AssertionError(_text([f"{len(found)} enqueued, not 0: {wanted}.", *listed, *_rest(found)]))
@@ -55,6 +54,10 @@ def assert_not_enqueued(job: AnyJob | None = None, **criteria: Unpack[Criteria])
 
 def _wanted(job: AnyJob | None, criteria: Criteria) -> Wanted:
     return Wanted(None if job is None else definition_of(job).name, criteria)
+
+
+def _fitting(wanted: Wanted, runs: Iterable[Run]) -> list[Run]:
+    return [run for run in runs if not wanted.differences(run)]
 
 
 def _instead(wanted: Wanted, runs: Sequence[Run]) -> Iterator[str]:
@@ -85,7 +88,7 @@ def _hints(wanted: Wanted) -> Iterator[str]:
 
 
 def _line(run: Run) -> str:
-    status = status_of(state=run.state, attempts=run.attempts, run_at=run.run_at, now=run.read_at)  # type: ignore[attr-defined]
+    status = RunHandle(run.pk, run).status
     about = f" subject={run.subject!r}" if run.subject else ""
     due = "" if status == "queued" else f" {status}, due {run.run_at:%Y-%m-%d %H:%M:%S %Z}"
     return clean(f"  {run.job_type} queue={run.queue!r}{about} payload={run.payload!r}{due}", 300)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any, Unpack
@@ -16,11 +15,12 @@ from django.db import transaction
 from jobs_app.current import active
 from jobs_app.definitions import JobDefinition
 from jobs_app.lifecycle.claim import ClaimedJob
-from jobs_app.lifecycle.database import is_postgres, jobs_connection, now_parameter, read_sqlite_time
+from jobs_app.lifecycle.database import frozen_moment, jobs_connection
 from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.options import EnqueueOptions
 from jobs_app.testing.naming import AnyJob, definition_of
 from jobs_app.worker.flight import Flight, board
+from jobs_app.worker.runner import bound
 
 WORKER = "test"
 
@@ -46,13 +46,13 @@ def run_job(
 
 
 def _call(flight: Flight) -> Any:
-    job_type, context = flight.job_type, flight.context
-    active.set(context)
-    arguments = job_type.schema.load(json.loads(flight.job.payload))
-    function: Callable[..., Any] = async_to_sync(job_type.function) if job_type.is_async else job_type.function
-    with transaction.atomic(using=jobs_connection().alias) if job_type.atomic else nullcontext():
-        returned = function(*((context,) if job_type.takes_context else ()), **arguments)
-    return context.result_or(returned)
+    active.set(flight.context)
+    handler = bound(flight)
+    if flight.job_type.is_async:
+        handler = async_to_sync(handler)
+    with transaction.atomic(using=jobs_connection().alias) if flight.job_type.atomic else nullcontext():
+        returned = handler()
+    return flight.context.result_or(returned)
 
 
 def _claimed(new: NewJob, attempt: int, cursor: str) -> ClaimedJob:
@@ -78,8 +78,4 @@ def _claimed(new: NewJob, attempt: int, cursor: str) -> ClaimedJob:
 
 def _now() -> datetime:
     """Where the test has put the clock, else this host's time: a unit test may be without a database."""
-    connection = jobs_connection()
-    moment = now_parameter(connection)
-    if is_postgres(connection):
-        return moment or datetime.now(UTC)
-    return read_sqlite_time(moment)
+    return (frozen_moment() or datetime.now(UTC)).astimezone(UTC)

@@ -6,26 +6,18 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from jobs_app.handles import RunHandle
-from jobs_app.lifecycle.database import database_now, jobs_connection
+from jobs_app.insights.runs import readable
+from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.models import Run, State
 
 
 def handles_of(run_ids: Iterable[UUID]) -> list[RunHandle]:
     """In the order given; what a handler has pruned meanwhile is left out."""
     wanted = list(run_ids)
-    found = {run.pk: run for run in _read(id__in=wanted)}
+    found = {run.pk: run for run in readable(jobs_connection()).filter(id__in=wanted)}
     return [RunHandle(run_id, found[run_id]) for run_id in wanted if run_id in found]
 
 
 def queued_runs() -> list[Run]:
     """Everything that waits, in the order of its enqueue."""
-    return _read(state=State.QUEUED)
-
-
-def _read(**conditions: object) -> list[Run]:
-    connection = jobs_connection()
-    now = database_now(connection)
-    runs = list(Run.objects.using(connection.alias).filter(**conditions).order_by("queued_at", "id"))
-    for run in runs:
-        run.read_at = now  # type: ignore[attr-defined]
-    return runs
+    return list(readable(jobs_connection()).filter(state=State.QUEUED).order_by("queued_at", "id"))

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from jobs_app.worker.executors import Chunk, Done, EventLoop, Threads
-from jobs_app.worker.flight import Cut, Flight
+from jobs_app.worker.flight import Flight
 from jobs_app.worker.isolation.seats import Seats
 from jobs_app.worker.pace import Pace
 
@@ -60,12 +60,12 @@ class Crew:
         self._seats.tend()
         return waiting[free:] + blocked + self._seats.take_back(idle_seconds)
 
-    def abort(self, flight: Flight, *, outcome: Cut) -> None:
+    def abort(self, flight: Flight) -> None:
         """By force, where there is one: a thread goes on until its handler asks whether it should stop."""
         if flight.job_type.isolation == "process":
-            self._seats.cut(flight, outcome)
+            self._seats.abort(flight)
         elif flight.job_type.is_async:
-            self._event_loop.abort(flight, outcome)
+            self._event_loop.abort(flight)
 
     def abandon(self, flight: Flight) -> None:
         """The worker gives this job up and says so itself. When this returns, a process that ran it is gone."""

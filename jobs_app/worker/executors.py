@@ -155,10 +155,10 @@ class EventLoop:
                 taken.append(flight)
         return taken
 
-    def abort(self, flight: Flight, outcome: Cut = "cancelled") -> None:
+    def abort(self, flight: Flight) -> None:
         """Cancel the handler's task. One that has not begun is told when it would."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._cut, flight, outcome)
+            self._loop.call_soon_threadsafe(self._cut, flight, "cancelled")
 
     def stop(self) -> None:
         if self._loop is not None:

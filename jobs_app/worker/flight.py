@@ -6,6 +6,7 @@ import json
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 from uuid import UUID
@@ -41,6 +42,7 @@ class Flight:
     cut: Cut | None = None  # stopped by force: whatever it returns or raises, this is how it ends
     abort_sent: bool = False
     is_overdue_told: bool = False
+    on_error: Callable[[BaseException], object] | None = None  # hears what the handler raised
 
     @property
     def deadline(self) -> float | None:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextvars
 import logging
-import sys
 import time
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from asgiref.sync import async_to_sync
-from django.db import DatabaseError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.errors import LeaseLost
 from jobs_app.lifecycle.admit import ROWS_PER_STEP
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
-from jobs_app.lifecycle.database import database_now, is_data_at_fault, jobs_connection
-from jobs_app.lifecycle.finish import finish, finish_within, without_details
+from jobs_app.lifecycle.database import apart, database_now, jobs_connection
+from jobs_app.lifecycle.finish import finish
 from jobs_app.lifecycle.lanes import Start, find_lanes
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.pause_walks import Walker
@@ -30,7 +27,6 @@ from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.identity import Identity
 from jobs_app.signals import job_finished
 from jobs_app.worker import propagation
-from jobs_app.worker.context import JobContext
 from jobs_app.worker.flight import Flight, Report, board
 from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.guest import unbroken
@@ -94,15 +90,16 @@ class InlineWorker:
         """Call the handler and store how it ended."""
         connection = jobs_connection()
         flight = board(job, worker=self._identity.short, worker_id=self._identity.id, lease=LEASE_SECONDS)
-        flight.context = witness = Witness(job, worker=self._identity.short, worker_id=self._identity.id)
+        errors: list[BaseException] = []
+        flight.on_error = errors.append
         with unbroken():
             report = _run(flight)
-        is_stored = report is not None and (report.stored or _store(connection, report))
-        if report is None or not is_stored:
+        error = errors[0] if errors else None
+        if report is None or not (report.stored or _store(connection, report)):
             logger.warning("job=%s was ended by somebody else while it ran; its own end is not recorded", job.id)
-            return Done(job, None, witness.error)
+            return Done(job, None, error)
         _tell(report)
-        return Done(job, report.ended, None if report.ended.outcome == "success" else witness.error)
+        return Done(job, report.ended, error)
 
     def _open_gates(self, connection: BaseDatabaseWrapper, *, room: int) -> list[str]:
         """Let in what keys, limits and rates allow; the job types that may run now."""
@@ -141,21 +138,6 @@ class InlineWorker:
         return [(run_id, job_type) for run_id, job_type, queue in rows if self._gates.serves(queue)]
 
 
-class Witness(JobContext):
-    """Keeps the error that a handler raised. A worker turns it into words and lets go of it."""
-
-    __slots__ = ("error",)
-
-    def __init__(self, job: ClaimedJob, *, worker: str, worker_id: str) -> None:
-        super().__init__(job, worker=worker, worker_id=worker_id)
-        self.error: BaseException | None = None
-
-    def log_text(self) -> str:
-        """Asked for at the end of each attempt: of a failed one, while its error is being handled."""
-        self.error = sys.exception()
-        return super().log_text()
-
-
 def _run(flight: Flight) -> Report | None:
     if not flight.job_type.is_async:
         return run(flight)
@@ -167,27 +149,9 @@ def _store(connection: BaseDatabaseWrapper, report: Report) -> bool:
     """False if the job is not ours any more."""
     ended = report.ended
     ended.started_ago = None if report.started is None else time.monotonic() - report.started
-    if not connection.in_atomic_block:
+    with apart(connection):
         save_words(connection, [report.flight])
-        return ended.id in finish(connection, [ended])
-    with transaction.atomic(using=connection.alias):
-        save_words(connection, [report.flight])
-    return _finish_behind_savepoints(connection, ended)
-
-
-def _finish_behind_savepoints(connection: BaseDatabaseWrapper, ended: Ended) -> bool:
-    """A row that the database refuses is stored without what it refused, and the transaction around us goes on."""
-    try:
-        with transaction.atomic(using=connection.alias):
-            finish_within(connection, ended)
-    except LeaseLost:
-        return False
-    except (DatabaseError, ValueError, TypeError, OverflowError) as error:
-        if not is_data_at_fault(error):
-            raise
-        with transaction.atomic(using=connection.alias):
-            finish_within(connection, without_details(ended, error))
-    return True
+    return ended.id in finish(connection, [ended])
 
 
 def _tell(report: Report) -> None:

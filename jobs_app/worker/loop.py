@@ -60,7 +60,7 @@ class WorkerOptions:
 class Worker:
     options: WorkerOptions
     identity: Identity = field(init=False)
-    left_running: bool = field(default=False, init=False)  # handlers that outlived the grace
+    left_running: bool = field(default=False, init=False)  # handlers in threads that outlived the grace
     _idle: threading.Event = field(default_factory=threading.Event, init=False)
 
     def __post_init__(self) -> None:
@@ -74,11 +74,12 @@ class Worker:
         self._stored_at = float("-inf")
         self._crew = Crew(options.concurrency, self.pace, self._done)
         self.finisher = Finisher(self.hangar, self._stored)
+        self._serving = Serving(options.queues, options.excluded)
         self.types = ServedTypes(self._crew.is_loop_blocked)
         self.janitor = Janitor()
         self.claimer = Claimer(
             worker_id=self.identity.id,
-            serving=Serving(options.queues, options.excluded),
+            serving=self._serving,
             lease=options.lease,
             poll=options.poll,
             thorough=options.once,
@@ -96,7 +97,7 @@ class Worker:
             self._presence(beat_seconds=shortest_lease / BEATS_PER_LEASE),
             is_draining=self.stop_requested.is_set,
             tick=self._watch,
-            abort=self._abort,
+            abort=self._crew.abort,
             announced=self.claimer.wake.set,
         )
         self.listener = Listener(self.claimer.told) if options.listen else None
@@ -151,8 +152,7 @@ class Worker:
         return Room(now=now, ahead=min(self.options.concurrency + ahead - in_hand - now, left - now))
 
     def _serves_processes(self) -> bool:
-        serves = Serving(self.options.queues, self.options.excluded)
-        return any(job_type.isolation == "process" and serves(job_type.queue) for job_type in registry)
+        return any(job_type.isolation == "process" and self._serving(job_type.queue) for job_type in registry)
 
     def _in_hand(self) -> int:
         """Waiting for a thread, or running."""
@@ -200,13 +200,10 @@ class Worker:
 
     def _watch(self) -> None:
         """Once a second."""
-        running = len(self.hangar.running())
-        self._give_back(self._crew.hurry(WAIT_FOR_THREAD_SECONDS, running=running))
-        for flight in self.hangar.running():
+        running = self.hangar.running()
+        for flight in running:  # first: what is given back may take a while, and some of these end meanwhile
             tell_if_overdue(flight)
-
-    def _abort(self, flight: Flight) -> None:
-        self._crew.abort(flight, outcome="cancelled")
+        self._give_back(self._crew.hurry(WAIT_FOR_THREAD_SECONDS, running=len(running)))
 
     def _give_back(self, flights: Iterable[Flight]) -> None:
         """Not started here: due again at once, for any worker, unspent."""

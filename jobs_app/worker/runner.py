@@ -7,6 +7,8 @@ import json
 import logging
 import time
 import traceback
+from collections.abc import Callable
+from functools import partial
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
@@ -24,7 +26,7 @@ from jobs_app.signals import job_started
 from jobs_app.text import clean, clean_block
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.results import result_text
-from jobs_app.worker.verdicts import accept, admit, is_timeout, meant
+from jobs_app.worker.verdicts import accept, is_timeout, meant, refuse_if_unfit
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -45,6 +47,12 @@ async def run_async(flight: Flight) -> Report | None:
     active.set(flight.context)
     started = start(flight)
     return report(flight, await attempt_async(flight), started)
+
+
+def bound(flight: Flight) -> Callable[[], Any]:
+    """The handler and all that it takes, to be called: also by those who want no more of a worker than that."""
+    context = (flight.context,) if flight.job_type.takes_context else ()
+    return partial(flight.job_type.function, *context, **_arguments(flight))
 
 
 def attempt(flight: Flight) -> Ended:
@@ -75,6 +83,8 @@ def succeeded(flight: Flight, returned: Any) -> Ended:
 
 
 def failed(flight: Flight, error: BaseException) -> Ended:
+    if flight.on_error is not None:
+        flight.on_error(error)
     decision, error = _decided(flight, error)
     said = isinstance(error, Directive)  # on purpose; what it stands for is the error behind it
     behind = (error.__cause__ or error.__context__) if said else error
@@ -194,24 +204,20 @@ def report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = Fals
 
 
 async def _await(flight: Flight) -> Any:
-    admit(flight)
-    returned = await flight.job_type.function(*_context(flight), **_arguments(flight))
+    refuse_if_unfit(flight)
+    returned = await bound(flight)()
     accept(flight)
     return returned
 
 
 def _call(flight: Flight) -> Any:
-    admit(flight)
-    returned = flight.job_type.function(*_context(flight), **_arguments(flight))
+    refuse_if_unfit(flight)
+    returned = bound(flight)()
     if isinstance(returned, NOT_RUN_YET):
         found = type(returned).__name__
         raise Fail(f"{flight.job.job_type} gave back a {found} and did nothing; does a decorator hide an async def?")
     accept(flight)
     return returned
-
-
-def _context(flight: Flight) -> tuple[Any, ...]:
-    return (flight.context,) if flight.job_type.takes_context else ()
 
 
 def _arguments(flight: Flight) -> dict[str, Any]:

@@ -23,7 +23,7 @@ logger = logging.getLogger("jobs_app.worker")
 STOPPED = "stopped by force"
 
 
-def admit(flight: Flight) -> None:
+def refuse_if_unfit(flight: Flight) -> None:
     """Before the handler is called: raises where it must not be."""
     if flight.unfit is not None:
         raise flight.unfit
@@ -35,7 +35,7 @@ def accept(flight: Flight) -> None:
     if flight.cut == "cancelled":
         raise JobCancelled(f"{STOPPED}; what it returned is not kept")
     if flight.cut == "timeout" or flight.is_past_deadline(get_settings().timeout_grace_seconds):
-        raise JobTimeout(f"{_passed(flight)}; what it returned is not kept")
+        raise JobTimeout(f"{passed(flight)}; what it returned is not kept")
 
 
 def meant(flight: Flight, error: BaseException) -> BaseException:
@@ -44,8 +44,8 @@ def meant(flight: Flight, error: BaseException) -> BaseException:
         return _behind(JobCancelled(STOPPED + _told(error)), error)
     if isinstance(error, Directive | JobTimeout) or flight.context.cancelled:
         return error
-    if flight.cut == "timeout" or flight.is_past_deadline():
-        return _behind(JobTimeout(_passed(flight) + _told(error)), error)
+    if is_timeout(flight, error):
+        return _behind(JobTimeout(passed(flight) + _told(error)), error)
     return error
 
 
@@ -61,7 +61,8 @@ def tell_if_overdue(flight: Flight) -> None:
         logger.warning("job=%s is overdue: it runs for %g s, its limit is %g s", flight.job.id, elapsed, limit)
 
 
-def _passed(flight: Flight) -> str:
+def passed(flight: Flight) -> str:
+    """That its time is over, in words for whoever reads the error."""
     return passed_text(_elapsed(flight), flight.timeout or 0.0)
 
 

@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jobs_app.lifecycle import finish as module
 from jobs_app.lifecycle.finish import finish
 from jobs_app.lifecycle.heartbeat import Progress, save_progress
-from jobs_app.models import Job, JobAttempt, JobRun
+from jobs_app.models import ControlEvent, Job, JobAttempt, JobRun
 from tests.lifecycle.rows import attempts_of, ended, one_running, stored, tables, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,6 +62,20 @@ def test_the_reason_stands_where_the_result_would_be(fault: str) -> None:
     reason = JobRun.objects.get().result["not_stored"]
     assert reason.startswith("could not be stored: ")
     assert attempts_of(job.id)[0].log_excerpt == f"log, traceback and result {reason}"
+
+
+def test_a_hosts_transaction_goes_on_after_a_row_that_is_refused() -> None:
+    stored(3)
+    jobs = take(3)
+    with transaction.atomic():
+        ControlEvent.objects.create(action="the host's own")
+        assert finish(connection, [ended(job, result="{" if job is jobs[1] else "7") for job in jobs]) == {
+            job.id for job in jobs
+        }
+    assert ControlEvent.objects.exists()
+    results = dict(JobRun.objects.values_list("id", "result"))
+    assert (results[jobs[0].id], results[jobs[2].id]) == (7, 7)
+    assert "not_stored" in results[jobs[1].id]
 
 
 def test_a_batch_in_which_everything_is_bad_is_stored_row_by_row() -> None:

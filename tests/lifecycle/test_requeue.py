@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from jobs_app.lifecycle import requeue as requeueing
 from jobs_app.lifecycle.claim import ClaimedJob
@@ -127,6 +127,16 @@ def test_an_enqueue_between_the_look_and_the_write_is_given_way_to(
     run = JobRun.objects.get(pk=job.id)
     assert (run.state, run.done_reason) == ("cancelled", "superseded")
     assert Job.objects.filter(policy="short").get().pk != job.id
+
+
+@pytest.mark.django_db(transaction=True)
+def test_so_it_is_inside_a_hosts_transaction(monkeypatch: pytest.MonkeyPatch, on_postgres: None) -> None:
+    job = one_running(**SHORT)
+    with sessions(1) as [other], transaction.atomic():
+        between(monkeypatch, lambda: other.do(lambda: stored(**SHORT)))
+        assert back(job) == {job.id}
+    run = JobRun.objects.get()
+    assert (run.pk, run.done_reason, run.error) == (job.id, "superseded", "busy")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -67,6 +67,15 @@ def test_the_handler_knows_its_job() -> None:
     }
     with pytest.raises(NoCurrentJob):
         current_job()
+
+
+def test_moments_come_in_utc_as_from_a_worker() -> None:
+    @job
+    def tell() -> datetime:
+        return current_job().queued_at
+
+    with freeze_clock(datetime(2030, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))):
+        assert run_job(tell).isoformat() == "2030-01-01T00:00:00+00:00"
 
 
 def test_options_that_a_definition_carries_are_kept() -> None:

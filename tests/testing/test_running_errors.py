@@ -120,6 +120,32 @@ def test_an_error_that_is_just_being_handled_is_not_the_jobs() -> None:
         assert len(run_jobs().succeeded) == 1
 
 
+@pytest.mark.parametrize("atomic", [False, True])
+@pytest.mark.django_db
+def test_nor_is_it_where_somebody_else_ended_the_job(atomic: bool) -> None:
+    @job(atomic=atomic)
+    def vanish() -> None:
+        Job.objects.all().delete()
+
+    vanish.enqueue()
+    try:
+        raise LookupError
+    except LookupError:
+        assert run_jobs().succeeded == []
+
+
+@pytest.mark.django_db
+def test_the_error_of_a_job_that_somebody_else_ended_is_raised_all_the_same() -> None:
+    @job
+    def vanish() -> None:
+        Job.objects.all().delete()
+        raise ValueError("too late")
+
+    vanish.enqueue()
+    with pytest.raises(ValueError, match="too late"):
+        run_jobs()
+
+
 @pytest.mark.django_db
 def test_an_interrupt_is_never_swallowed() -> None:
     @job

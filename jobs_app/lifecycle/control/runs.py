@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import RunNotFound
 from jobs_app.lifecycle.control.acting import Act, Acted
-from jobs_app.lifecycle.database import jobs_connection, pinned_transaction, while_busy, write_savepoint
+from jobs_app.lifecycle.database import apart, jobs_connection, pinned_transaction, while_busy
 from jobs_app.lifecycle.requeue import while_places_are_taken
 from jobs_app.models import Job, JobRun, State
 
@@ -51,8 +50,7 @@ def _on_chunk(connection: BaseDatabaseWrapper, act: Act, step: Step, ids: list[U
 
 
 def _once(connection: BaseDatabaseWrapper, act: Act, step: Step, ids: list[UUID]) -> Acted:
-    savepoint = write_savepoint(connection) if connection.in_atomic_block else nullcontext()
-    with savepoint, pinned_transaction(connection):
+    with apart(connection), pinned_transaction(connection):
         live = _lock(connection, ids)
         acted = step(connection, act, live, [run_id for run_id in ids if run_id not in live])
         act.record(connection, *_target(ids), acted, _detail(acted, len(ids)))

@@ -11,9 +11,9 @@ from jobs_app.conf import get_settings
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.worker.flight import Cut, Flight
 from jobs_app.worker.isolation.endings import CRASHED, TOO_LARGE, crashed, not_started, stopped
-from jobs_app.worker.isolation.kernel import memory_below, shared_fairly_below
+from jobs_app.worker.isolation.kernel import is_larger_below
 from jobs_app.worker.isolation.parcels import order_for, unpack_ending, unpack_words
-from jobs_app.worker.isolation.process import GONE_SECONDS, Child
+from jobs_app.worker.isolation.process import GONE_SECONDS, ChildProcess
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -23,7 +23,7 @@ MEGABYTE = 1024 * 1024
 
 
 class Attempt:
-    def __init__(self, flight: Flight, child: Child) -> None:
+    def __init__(self, flight: Flight, child: ChildProcess) -> None:
         self._flight = flight
         self._child = child
         self._lock = threading.Lock()
@@ -126,17 +126,16 @@ class Attempt:
             self._child.ask_to_stop()
 
     def _keep_memory(self, limit: int) -> None:
-        pid = self._child.guard_pid
-        if memory_below(pid) > limit and shared_fairly_below(pid) > limit:
+        if is_larger_below(self._child.guard_pid, limit):
             self._is_too_large = True
             self._kill()
 
     def _without_a_word(self) -> Ended:
         flight = self._flight
         code = self._child.see_off()
-        how = "the process was killed" if self._killed_at is not None else Child.describe_end(code)
+        how = "the process was killed" if self._killed_at is not None else ChildProcess.describe_end(code)
         if flight.cut or flight.context.cancelled or flight.is_past_deadline():
-            return stopped(flight, time.monotonic() - (flight.started or flight.claimed), how)
+            return stopped(flight, how)
         if self._is_too_large:
             limit = (flight.job_type.memory or 0) // MEGABYTE
             return crashed(flight, TOO_LARGE, f"used more than its {limit} MB of memory")

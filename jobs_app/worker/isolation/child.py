@@ -23,9 +23,9 @@ from jobs_app.lifecycle.moves import Ended
 from jobs_app.worker.flight import Flight
 from jobs_app.worker.isolation import kernel
 from jobs_app.worker.isolation.channel import Channel
-from jobs_app.worker.isolation.context import TellingContext, context_from
+from jobs_app.worker.isolation.context import TellingContext
 from jobs_app.worker.isolation.leftovers import HandlerThreads, close_async_connections, run_in_loop
-from jobs_app.worker.isolation.parcels import flight_from, pack_ending
+from jobs_app.worker.isolation.parcels import flight_from, pack_ending, unpack_job
 from jobs_app.worker.runner import attempt, attempt_async, failed
 from jobs_app.worker.tidying import tidy
 
@@ -57,9 +57,10 @@ class Child:
 
     def _carry_out(self, order: dict[str, Any]) -> dict[str, Any]:
         logs.name_worker(order["worker"])
+        job = unpack_job(order["job"])
+        context = TellingContext(job, worker=order["worker"], worker_id=order["worker_id"], tell=self._tell)
         try:
-            context = context_from(order, self._tell)
-            flight = flight_from(order, context)
+            flight = flight_from(order, job, context)
         except UnknownJobType as error:  # the code changed since the worker started
             return {"refused": str(error)}
         self._context = context

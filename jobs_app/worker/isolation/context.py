@@ -9,7 +9,7 @@ from jobs_app.conf import get_settings
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.text import clean_block
 from jobs_app.worker.context import JobContext
-from jobs_app.worker.isolation.parcels import pack_words, unpack_job
+from jobs_app.worker.isolation.parcels import pack_words
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -30,8 +30,3 @@ class TellingContext(JobContext):
         if (words := self.unsaved()) is not None:
             self.saved(words)
             self._tell({"words": pack_words(words)})
-
-
-def context_from(order: dict[str, Any], tell: Tell) -> TellingContext:
-    job = unpack_job(order["job"])
-    return TellingContext(job, worker=order["worker"], worker_id=order["worker_id"], tell=tell)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from jobs_app.errors import JobCancelled, JobTimeout
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.text import clean
-from jobs_app.timeouts import passed_text
 from jobs_app.worker.flight import Flight
 from jobs_app.worker.runner import failed
-from jobs_app.worker.verdicts import STOPPED
+from jobs_app.worker.verdicts import STOPPED, passed
 
 NO_CHILD_SECONDS = 30.0  # until a job for which no process could be started is due again
 
@@ -16,11 +15,11 @@ CRASHED = "ProcessCrashed"
 TOO_LARGE = "MemoryExceeded"
 
 
-def stopped(flight: Flight, elapsed: float, how: str) -> Ended:
+def stopped(flight: Flight, how: str) -> Ended:
     """By force, or by itself after it was asked to stop: as a handler that raises."""
     if flight.cut == "cancelled" or flight.context.cancelled:
         return failed(flight, JobCancelled(f"{STOPPED if flight.cut else 'asked to stop'}: {how}"))
-    return failed(flight, JobTimeout(f"{passed_text(elapsed, flight.timeout or 0.0)}; {how}"))
+    return failed(flight, JobTimeout(f"{passed(flight)}; {how}"))
 
 
 def crashed(flight: Flight, error_class: str, error: str) -> Ended:

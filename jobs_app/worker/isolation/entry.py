@@ -11,7 +11,7 @@ from jobs_app.worker.isolation import kernel
 from jobs_app.worker.isolation.channel import Channel
 
 
-def run_child(end: socket.socket, log_level: int) -> int:
+def run_handler_process(end: socket.socket, log_level: int) -> int:
     """Load the project, say that it is ready, and work until the worker closes the channel."""
     kernel.adopt_orphans()
     kernel.offer_to_oom_killer()

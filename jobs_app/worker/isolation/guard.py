@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import psutil
 
-from jobs_app.worker.isolation.kernel import adopt_orphans, die_with
+from jobs_app.worker.isolation.kernel import adopt_orphans, die_with, has_children
 from jobs_app.worker.isolation.sockets import readable
 
 TERMINATE = b"T"  # what the worker says: ask the child to stop
@@ -40,9 +40,9 @@ def main() -> NoReturn:
     os.close(control)
     die_with(guard)
     os.setsid()
-    from jobs_app.worker.isolation.entry import run_child
+    from jobs_app.worker.isolation.entry import run_handler_process
 
-    sys.exit(run_child(socket.socket(fileno=talk), log_level))
+    sys.exit(run_handler_process(socket.socket(fileno=talk), log_level))
 
 
 class Guard:
@@ -55,7 +55,7 @@ class Guard:
     def watch(self) -> int:
         """Until the child has ended, and then all the others; the worker hears how it ended."""
         self._listen_for_ends()
-        while self._is_anybody_there() and self._code is None:
+        while has_children(self._note_end) and self._code is None:
             found = readable(self._control, self._ended, seconds=None)
             if self._ended in found:
                 self._ended.recv(4096)
@@ -85,7 +85,7 @@ class Guard:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._child, signal.SIGKILL)
         pause = LOOK_SECONDS
-        while self._is_anybody_there():
+        while has_children(self._note_end):
             for process in psutil.Process().children(recursive=True):
                 with suppress(psutil.Error):
                     process.kill()
@@ -93,13 +93,6 @@ class Guard:
                 self._ended.recv(4096)
             pause = min(2 * pause, LONGEST_LOOK_SECONDS)
 
-    def _is_anybody_there(self) -> bool:
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return False
-            if pid == self._child:
-                self._code = os.waitstatus_to_exitcode(status)
-            if pid == 0:
-                return True
+    def _note_end(self, pid: int, status: int) -> None:
+        if pid == self._child:
+            self._code = os.waitstatus_to_exitcode(status)

@@ -7,7 +7,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -38,15 +38,16 @@ def offer_to_oom_killer() -> None:
             Path("/proc/self/oom_score_adj").write_text(str(FIRST_TO_GO), encoding="ascii")
 
 
-def has_children() -> bool:
-    """Asked of the system, which also forgets those that have ended."""
+def has_children(ended: Callable[[int, int], object] = lambda pid, status: None) -> bool:
+    """Asked of the system, which also forgets those that have ended: `ended` hears of each, with its status."""
     while True:
         try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
+            pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return False
         if pid == 0:
             return True
+        ended(pid, status)
 
 
 @contextmanager
@@ -68,22 +69,16 @@ def allowed_to_grow_by(size: int | None) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def memory_below(pid: int) -> int:
-    """Bytes that all processes under this one have; 0 if there are none."""
+def is_larger_below(pid: int, limit: int) -> bool:
+    """Whether all processes under this one have more bytes than that together.
+
+    A page that forks share counts once. That is slow to ask, so it is asked only where the quick sum is over the limit.
+    """
     try:
         found = psutil.Process(pid).children(recursive=True)
     except psutil.Error:
-        return 0
-    return sum(_resident(process) for process in found)
-
-
-def shared_fairly_below(pid: int) -> int:
-    """The same, slower: a page that forks share counts once. Where the system does not tell, what each has alone."""
-    try:
-        found = psutil.Process(pid).children(recursive=True)
-    except psutil.Error:
-        return 0
-    return sum(_fair_share(process) for process in found)
+        return False
+    return sum(map(_resident, found)) > limit and sum(map(_fair_share, found)) > limit
 
 
 def _resident(process: psutil.Process) -> int:
@@ -94,6 +89,7 @@ def _resident(process: psutil.Process) -> int:
 
 
 def _fair_share(process: psutil.Process) -> int:
+    """Where the system does not tell, what it has alone."""
     try:
         info = process.memory_full_info()
     except psutil.Error:

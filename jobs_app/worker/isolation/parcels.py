@@ -16,6 +16,7 @@ from jobs_app.worker.flight import Flight
 
 NO_TOKEN = UUID(int=0)  # a child reports to its worker alone, and needs no proof of whose claim it is
 KEPT_BY_WORKER = ("id", "token", "log", "started_ago", "finished_ago", "keep_token")
+HINTS = get_type_hints(ClaimedJob)
 ENDING = [field.name for field in fields(Ended) if field.name not in KEPT_BY_WORKER]
 
 
@@ -32,8 +33,7 @@ def order_for(flight: Flight) -> dict[str, Any]:
     }
 
 
-def flight_from(order: dict[str, Any], context: JobContext) -> Flight:
-    job = unpack_job(order["job"])
+def flight_from(order: dict[str, Any], job: ClaimedJob, context: JobContext) -> Flight:
     flight = Flight(job, registry.get(job.job_type), context, order["lease"], order["claimed"])
     flight.started, flight.timeout = order["started"], order["timeout"]
     context.begin(order["started"], flight.timeout)
@@ -45,8 +45,7 @@ def pack_job(job: ClaimedJob) -> dict[str, Any]:
 
 
 def unpack_job(packed: dict[str, Any]) -> ClaimedJob:
-    hints = get_type_hints(ClaimedJob)
-    return ClaimedJob(token=NO_TOKEN, **{name: _unpacked(value, hints[name]) for name, value in packed.items()})
+    return ClaimedJob(token=NO_TOKEN, **{name: _unpacked(value, HINTS[name]) for name, value in packed.items()})
 
 
 def pack_words(words: Progress) -> list[Any]:

@@ -7,7 +7,7 @@ import threading
 import time
 
 from jobs_app.conf import get_settings
-from jobs_app.worker.isolation.process import GONE_SECONDS, Child, ChildLost
+from jobs_app.worker.isolation.process import GONE_SECONDS, ChildLost, ChildProcess
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -20,23 +20,23 @@ class Pool:
     def __init__(self, size: int) -> None:
         self.size = size
         self._lock = threading.Lock()
-        self._idle: list[Child] = []  # the last is taken first, so that those in front get old
-        self._busy: set[Child] = set()
-        self._leaving: list[Child] = []
+        self._idle: list[ChildProcess] = []  # the last is taken first, so that those in front get old
+        self._busy: set[ChildProcess] = set()
+        self._leaving: list[ChildProcess] = []
         self._is_stopped = False
 
     def warm(self) -> None:
         """Have one ready, if there is room."""
         with self._lock:
             if not self._idle and len(self._busy) < self.size and not self._is_stopped:
-                self._idle.append(Child())
+                self._idle.append(ChildProcess())
 
-    def take(self) -> Child:
+    def take(self) -> ChildProcess:
         """One that is ready. ChildLost or OSError where none can be had."""
         with self._lock:
             if self._is_stopped:
                 raise ChildLost("the worker stops")
-            child = self._first_fit() or Child()
+            child = self._first_fit() or ChildProcess()
             self._busy.add(child)
         try:
             child.wait_until_ready()
@@ -47,7 +47,7 @@ class Pool:
             raise
         return child
 
-    def give_back(self, child: Child) -> None:
+    def give_back(self, child: ChildProcess) -> None:
         """When this returns, nothing that the job started is left."""
         if child.is_spent:
             child.kill()
@@ -89,7 +89,7 @@ class Pool:
         for child in children:
             child.wait_until_gone()
 
-    def _first_fit(self) -> Child | None:
+    def _first_fit(self) -> ChildProcess | None:
         while self._idle:
             child = self._idle.pop()
             if child.is_fit():
@@ -99,6 +99,6 @@ class Pool:
             child.wait_until_gone()
         return None
 
-    def _let_go(self, child: Child) -> None:
+    def _let_go(self, child: ChildProcess) -> None:
         child.end()
         self._leaving.append(child)

@@ -33,7 +33,7 @@ class ChildLost(Exception):
     """It ended before it could take a job."""
 
 
-class Child:
+class ChildProcess:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         self._control, control = socket.socketpair()

@@ -6,13 +6,13 @@ import logging
 import time
 
 from jobs_app.worker.executors import Done, Threads
-from jobs_app.worker.flight import Cut, Flight, Report
+from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.isolation.attempt import Attempt
 from jobs_app.worker.isolation.endings import not_started
 from jobs_app.worker.isolation.pool import Pool
-from jobs_app.worker.isolation.process import Child, ChildLost
+from jobs_app.worker.isolation.process import ChildLost, ChildProcess
 from jobs_app.worker.runner import failed, start
-from jobs_app.worker.verdicts import admit
+from jobs_app.worker.verdicts import refuse_if_unfit
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -33,10 +33,10 @@ class Seats(Threads):
     def tend(self) -> None:
         self._pool.tend()
 
-    def cut(self, flight: Flight, how: Cut) -> None:
+    def abort(self, flight: Flight) -> None:
         """One that has no child yet hears of it when it gets one."""
         if attempt := self._attempts.get(flight):
-            attempt.cut(how)
+            attempt.cut("cancelled")
 
     def abandon(self, flight: Flight) -> None:
         """The worker reports something else about this one; before it does, the handler must be gone."""
@@ -61,7 +61,7 @@ class Seats(Threads):
         if told is not None and not self._is_stopped:  # else the worker gave it up, and has said so itself
             self._done(flight, told)
 
-    def _run_in(self, child: Child, flight: Flight) -> Report | None:
+    def _run_in(self, child: ChildProcess, flight: Flight) -> Report | None:
         attempt = self._attempts[flight] = Attempt(flight, child)
         # Whoever gives the job up ends its flight first and then looks for the attempt: one of us sees the other.
         told = None if flight.ended else self._tried(attempt, flight)
@@ -74,13 +74,13 @@ class Seats(Threads):
         """Ended at once, and not when the child is given back: that may take seconds, and the grace ends meanwhile."""
         started = start(flight)
         try:
-            admit(flight)
+            refuse_if_unfit(flight)
             ended = attempt.run()
         except Exception as error:
             ended = failed(flight, error)
         return Report(flight, ended, started, time.monotonic()) if flight.end() else None
 
-    def _give_back(self, child: Child) -> None:
+    def _give_back(self, child: ChildProcess) -> None:
         try:
             self._pool.give_back(child)
         except Exception:  # how the job ended is worth more

@@ -26,7 +26,7 @@ def test_the_looks_at_what_cannot_be_killed_become_rare(monkeypatch: pytest.Monk
     monkeypatch.setattr(guard, "readable", wait)
     monkeypatch.setattr(os, "killpg", lambda group, number: None)
     stuck = guard.Guard(0, socket.socket())
-    monkeypatch.setattr(stuck, "_is_anybody_there", lambda: next(looks))
+    monkeypatch.setattr(guard, "has_children", lambda ended: next(looks))
     stuck._end_all()
     assert pauses[:4] == [0.005, 0.01, 0.02, 0.04]
     assert pauses[-3:] == [1.0, 1.0, 1.0]

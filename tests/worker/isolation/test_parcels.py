@@ -30,7 +30,8 @@ def test_a_flight_keeps_its_clock() -> None:
 
     flight = flight_of(sample)
     flight.started, flight.timeout = 1000.5, 5.0
-    landed = parcels.flight_from(through_json(parcels.order_for(flight)), context_of())
+    order = through_json(parcels.order_for(flight))
+    landed = parcels.flight_from(order, parcels.unpack_job(order["job"]), context_of())
     assert (landed.deadline, landed.context.deadline, landed.job_type) == (1005.5, 1005.5, sample.job_type)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from jobs_app.worker.isolation import pool as pool_module
 from jobs_app.worker.isolation.pool import Pool
-from jobs_app.worker.isolation.process import Child, ChildLost
+from jobs_app.worker.isolation.process import ChildLost, ChildProcess
 from tests.waiting import until
 from tests.worker.harness import children_of, is_gone
 
@@ -140,4 +140,4 @@ def test_a_stopped_pool_leaves_nothing_and_starts_nothing(make: Make) -> None:
     ],
 )
 def test_an_end_is_told_in_words(code: int | None, text: str) -> None:
-    assert Child.describe_end(code) == text
+    assert ChildProcess.describe_end(code) == text

@@ -16,7 +16,7 @@ import pytest
 from jobs_app import job
 from jobs_app.worker.isolation.attempt import Attempt
 from jobs_app.worker.isolation.pool import Pool
-from jobs_app.worker.isolation.process import GONE_SECONDS, Child
+from jobs_app.worker.isolation.process import GONE_SECONDS, ChildProcess
 from jobs_app.worker.verdicts import STOPPED
 from tests.waiting import until
 from tests.worker.flights import flight_of
@@ -42,7 +42,7 @@ def test_each_job_runs_where_its_type_says(ground: Ground, zoo: Any) -> None:
 def test_a_job_in_a_process_is_stopped_by_force(ground: Ground, zoo: Any, ledger: Ledger) -> None:
     flight = ground.launch(zoo.never_ask)
     (began,) = ledger.wait("began")
-    ground.crew.abort(flight, outcome="cancelled")
+    ground.crew.abort(flight)
     ended = ground.report(flight).ended
     assert (ended.state, ended.outcome) == ("cancelled", "cancelled")
     assert ended.error == f"{STOPPED}: the process was killed"
@@ -69,14 +69,14 @@ def test_a_job_that_was_given_up_while_it_waited_for_its_process_never_starts(
     narrow: Ground, zoo: Any, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_waiting, may_go_on = threading.Event(), threading.Event()
-    wait_until_ready = Child.wait_until_ready
+    wait_until_ready = ChildProcess.wait_until_ready
 
-    def wait_long(child: Child) -> None:
+    def wait_long(child: ChildProcess) -> None:
         wait_until_ready(child)
         is_waiting.set()
         assert may_go_on.wait(30)
 
-    monkeypatch.setattr(Child, "wait_until_ready", wait_long)
+    monkeypatch.setattr(ChildProcess, "wait_until_ready", wait_long)
     flight = narrow.launch(zoo.never_ask)
     assert is_waiting.wait(30)
     assert flight.end()
@@ -94,7 +94,7 @@ def test_a_success_counts_while_its_process_is_still_being_given_back(
     may_go_on = threading.Event()
     give_back = Pool.give_back
 
-    def give_back_slowly(pool: Pool, child: Child) -> None:
+    def give_back_slowly(pool: Pool, child: ChildProcess) -> None:
         assert may_go_on.wait(30)
         give_back(pool, child)
 
@@ -146,14 +146,14 @@ def test_a_job_for_which_no_process_can_be_started_goes_back_unspent(
 def test_a_seat_outlives_whatever_goes_wrong_with_a_new_process(
     narrow: Ground, zoo: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    started: list[Child] = []
+    started: list[ChildProcess] = []
 
-    def go_wrong(child: Child) -> None:
+    def go_wrong(child: ChildProcess) -> None:
         started.append(child)
         raise ValueError("out of range")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Child, "wait_until_ready", go_wrong)
+        broken.setattr(ChildProcess, "wait_until_ready", go_wrong)
         found = narrow.fly(zoo.who).ended
     assert (found.state, found.free) == ("queued", True)
     assert "goes back: no child process for it (out of range)" in caplog.text
