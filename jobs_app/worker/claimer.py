@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
-from jobs_app.lifecycle.lanes import AHEAD, Kind, Lanes, find_lanes
+from jobs_app.lifecycle.lanes import AHEAD, Lanes, find_lanes
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
 from jobs_app.registry import registry
 from jobs_app.runtime.loops import Loop
@@ -105,9 +105,10 @@ class Claimer(Loop):
         room = self._room()
         self.starved = room.now <= 0
         types = [name for name in self._types() if name not in self._gates.pauses.job_types]
-        is_more = self._gates.admit(self.connection, types, room.now, self._left(types))
+        left = self._left(types)
+        is_more = self._gates.admit(self.connection, types, room.now, left)
         self._lanes.learn(self._gates.opened())
-        if not self._claim(types, room):
+        if not self._claim(types, room, unlimited=split(types, left)[0]):
             self._lanes_wanted |= self._thorough
             self._follow_up |= is_more
             self._rest()
@@ -120,12 +121,11 @@ class Claimer(Loop):
         due = min(self._recover_due, self._lanes_due() if self._lanes_wanted else math.inf, self._gates.next_look())
         self.pause(max(0.0, min(wait, due - time.monotonic())))
 
-    def _claim(self, types: list[str], room: Room) -> bool:
+    def _claim(self, types: list[str], room: Room, unlimited: Portion) -> bool:
         """True if there may be more."""
-        portions = self._split(types)
-        short = self._pace.short_types(portions[0].job_types) if room.ahead > 0 else []
+        short = self._pace.short_types(unlimited.job_types) if room.ahead > 0 else []
         if short and (room.now <= 0 or time.monotonic() < self._any_due):
-            portion, most = portions[0]._replace(kind=AHEAD, job_types=short), room.now + room.ahead
+            portion, most = unlimited._replace(kind=AHEAD, job_types=short), room.now + room.ahead
             if self._take(portion, most, may_walk=self._lanes.may_walk()).jobs >= most:
                 return True
             self._any_due = 0.0
@@ -139,13 +139,16 @@ class Claimer(Loop):
 
     def _take_each(self, types: list[str], room: int) -> bool:
         may_walk = self._lanes.may_walk()  # all of them, or none
-        took: dict[Kind, Took] = {}
-        while portion := next((each for each in self._split(types) if each.kind not in took), None):
-            took[portion.kind] = self._take(portion, room, may_walk=may_walk)
-            room -= took[portion.kind].jobs
+        portions = self._split(types)
+        took: list[Took] = []
+        for number in range(len(portions)):
+            took.append(self._take(portions[number], room, may_walk=may_walk))
+            room -= took[number].jobs
             if room <= 0:
                 return True
-        if all(each.walked and not each.jobs for each in took.values()):
+            if len(portions) > 1:  # what was launched counts against the limits of the next ones
+                portions = self._split(types)
+        if all(each.walked and not each.jobs for each in took):
             self.empty_at = self._lanes_at
         return False
 

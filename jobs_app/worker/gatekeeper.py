@@ -36,7 +36,7 @@ class Gatekeeper:
         self.rules = read_rules(connection)
         self.pauses = read_pauses(connection)
         found = gated_queues(connection)
-        declared = {job_type.queue for job_type in registry if self._is_gated(job_type.queue, job_type.name)}
+        declared = {each.queue for each in registry if self.rules.gate_of(each.queue, each.name, each.policy)}
         self._may_be_gated = {*found, *declared, *self.rules.queues}
         self._to_visit.update(found)
 
@@ -44,7 +44,7 @@ class Gatekeeper:
         return self._serves(queue) and self.pauses.allows(queue)
 
     def told(self, queue: str) -> None:
-        """Something was enqueued there, or ended."""
+        """Something was enqueued there, or may be claimed again."""
         if queue in self._may_be_gated:
             self._to_visit.add(queue)
 
@@ -58,6 +58,10 @@ class Gatekeeper:
     ) -> bool:
         """Open what may start now; True if there may be more to do at once."""
         self._look_where_rates_allow()
+        visit = {queue for queue in self._to_visit if self.serves(queue)}
+        self._to_visit.clear()
+        if not visit:
+            return False
         asking = Asking(
             job_types=job_types,
             rules=self.rules,
@@ -65,8 +69,6 @@ class Gatekeeper:
             room_of_type=in_process.of_type,
             paused_subjects=sorted(self.pauses.subjects),
         )
-        visit = {queue for queue in self._to_visit if self.serves(queue)}
-        self._to_visit.clear()
         is_more = False
         for queue in sorted(visit):
             within = replace(asking, room=min(room, in_process.of_queue.get(queue, room)))
@@ -113,6 +115,3 @@ class Gatekeeper:
         for queue in [queue for queue, due in self._not_before.items() if due <= now]:
             del self._not_before[queue]
             self._to_visit.add(queue)
-
-    def _is_gated(self, queue: str, job_type: str) -> bool:
-        return self.rules.gate_of(queue, job_type, registry.get(job_type).policy) > 0

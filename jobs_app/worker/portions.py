@@ -51,7 +51,8 @@ def split(job_types: Sequence[str], left: Left) -> list[Portion]:
     """First all that has no limit per process: mostly that is everything. Then each limited one by itself."""
     free = [name for name in job_types if name not in left.of_type]
     portions = [Portion(ANY, free, not_from=frozenset(left.of_queue))]
-    portions += [portions[0]._replace(kind=name, job_types=[name], most=most) for name, most in left.of_type.items()]
+    for name, most in left.of_type.items():
+        portions.append(portions[0]._replace(kind=("", name), job_types=[name], most=most))
     for queue, room in left.of_queue.items():
         portions.append(Portion((queue,), free, room, queue))
         portions += [Portion((queue, name), [name], min(room, most), queue) for name, most in left.of_type.items()]

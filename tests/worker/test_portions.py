@@ -9,7 +9,7 @@ import pytest
 
 from jobs_app import job
 from jobs_app.lifecycle.claim import ClaimedJob
-from jobs_app.lifecycle.lanes import ANY
+from jobs_app.lifecycle.lanes import AHEAD, ANY
 from jobs_app.lifecycle.rules import Rules
 from jobs_app.limits import QueueRules
 from jobs_app.worker.portions import UNLIMITED, Left, left_in_process, split
@@ -62,6 +62,13 @@ def test_limited_types_are_claimed_each_by_itself() -> None:
         (["wide"], 4),
     ]
     assert all(portion.reads("mail") for portion in portions)
+
+
+def test_whatever_limited_types_and_queues_are_named_each_portion_has_its_own_marks() -> None:
+    portions = split(["any", "ahead", "free"], Left({"any": 1, "ahead": 1}, {"any": 1, "ahead": 1}))
+    kinds = {ANY, AHEAD, *(portion.kind for portion in portions[1:])}
+    assert portions[0].kind == ANY
+    assert len(kinds) == len(portions) + 1
 
 
 def test_a_limited_queue_is_claimed_from_by_itself() -> None:
