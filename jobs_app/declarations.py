@@ -125,8 +125,9 @@ def _require_no_payload(job_type: JobType, where: str) -> None:
     try:
         job_type.schema.dump({})
     except PayloadInvalid as problem:
+        why = str(problem).rstrip(".")
         raise DefinitionInvalid(
-            f"{where}: every= enqueues it with an empty payload, which does not fit: {problem} Give defaults."
+            f"{where}: every= enqueues it with an empty payload, which does not fit: {why}. Give defaults."
         ) from None
 
 

@@ -66,7 +66,7 @@ class RunHandle:
 
     def __init__(self, run_id: UUID, known: NewRun | Run | None = None, *, created: bool = True) -> None:
         self.id = run_id
-        self.created = created  # False: an idempotency key gave a run that was there before
+        self.created = created  # False: its key or idempotency key gave a run that was there before
         self._known = known
 
     def __repr__(self) -> str:

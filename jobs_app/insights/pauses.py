@@ -5,11 +5,27 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Q, QuerySet
 
 from jobs_app.lifecycle.pauses import in_force
-from jobs_app.models import Pause
+from jobs_app.models import Pause, Run, Scope, State
+from jobs_app.registry import SYSTEM_QUEUE
 
 
 def newest(connection: BaseDatabaseWrapper, now: datetime, *, limit: int = 100) -> list[Pause]:
     """The pauses in force, newest first."""
-    return list(Pause.objects.using(connection.alias).filter(in_force(now)).order_by("-created_at", "-pk")[:limit])
+    return list(_in_force(connection, now)[:limit])
+
+
+def holding(connection: BaseDatabaseWrapper, run: Run, now: datetime) -> list[Pause]:
+    """Those for which this run waits, newest first."""
+    if run.state != State.QUEUED or run.queue == SYSTEM_QUEUE:
+        return []
+    its = Q(scope=Scope.ALL) | Q(scope=Scope.QUEUE, name=run.queue) | Q(scope=Scope.JOB_TYPE, name=run.job_type)
+    if run.subject:
+        its |= Q(scope=Scope.SUBJECT, name=run.subject)
+    return list(_in_force(connection, now).filter(its))
+
+
+def _in_force(connection: BaseDatabaseWrapper, now: datetime) -> QuerySet[Pause]:
+    return Pause.objects.using(connection.alias).filter(in_force(now)).order_by("-created_at", "-pk")

@@ -1,4 +1,4 @@
-"""One run: where it is, what it was given, every attempt, its result or its error."""
+"""One run: where it is, which pauses it waits for, what it was given, every attempt, its result or its error."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from jobs_app.insights import attempts, runs
+from jobs_app.insights import attempts, pauses, runs
+from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
+from jobs_app.management.pauses import pause_text, pauses_data
 from jobs_app.management.runs import attempt_data, attempt_rows, run_data, run_fields
 from jobs_app.models import JobAttempt
 
@@ -18,13 +20,16 @@ def add_arguments(parser: CommandParser) -> None:
 
 
 def handle(options: dict[str, Any], out: Output) -> None:
-    run = runs.get(options["id"])
+    run: Any = runs.get(options["id"])
     tries = attempts.of_run(run.pk)
+    held_by = pauses.holding(jobs_connection(), run, run.read_at)
     if out.as_json:
         told = [attempt_data(each, with_log=options["log"]) for each in tries]
-        out.json({"run": run_data(run), "attempts": told})
+        out.json({"run": run_data(run), "attempts": told, "pauses": pauses_data(held_by)})
         return
     out.fields(run_fields(run_data(run)))
+    for pause in held_by:
+        out.line(pause_text(pause))
     if tries:
         out.line()
         out.table(("ATTEMPT", "OUTCOME", "STARTED", "TOOK", "MESSAGE"), attempt_rows(tries))

@@ -12,6 +12,7 @@ from jobs_app.insights import counts, overdue, pauses, processes
 from jobs_app.insights.counts import EndedCounts, LiveCounts, QueueCounts
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
+from jobs_app.management.pauses import pause_text, pauses_data
 from jobs_app.models import Pause, WorkerKind, WorkerState
 
 MOST_OVERDUE = 10  # lines
@@ -28,7 +29,7 @@ def handle(options: dict[str, Any], out: Output) -> None:
         out.json(_data(live, ended, found, paused, late))
         return
     for each in paused:
-        out.line(_pause_text(each))
+        out.line(pause_text(each))
     for job, seconds in late[:MOST_OVERDUE]:
         out.line(f"Overdue since {durations.rough(seconds)}: {job.job_type} {job.pk} on {job.worker_id}")
     _print_queues(live, out)
@@ -44,11 +45,10 @@ def handle(options: dict[str, Any], out: Output) -> None:
 def _data(
     live: LiveCounts, ended: EndedCounts, found: list[WorkerState], paused: list[Pause], late: list[overdue.Overdue]
 ) -> dict[str, Any]:
-    names = ("scope", "name", "reason", "actor", "until", "created_at")
     return {
         "at": live.at,
         "overdue": [{"id": job.pk, "job_type": job.job_type, "seconds": seconds} for job, seconds in late],
-        "pauses": [{name: getattr(each, name) for name in names} for each in paused],
+        "pauses": pauses_data(paused),
         "queues": [_queue_data(each, live.at) for each in live.queues],
         "queues_capped": live.is_capped,
         "last_24_hours": ended.states,
@@ -84,12 +84,6 @@ def _print_queues(live: LiveCounts, out: Output) -> None:
     out.table(("QUEUE", "QUEUED", "SCHEDULED", "RETRYING", "HELD", "RUNNING", "OLDEST WAIT"), rows)
     if live.is_capped:
         out.line(f"More than {counts.MOST_WAITING} jobs wait: queued, scheduled and retrying are at least these.")
-
-
-def _pause_text(each: Pause) -> str:
-    until = "" if each.until is None else f" until {each.until.isoformat(timespec='seconds')}"
-    by = f" by {each.actor}" if each.actor else ""
-    return f"Paused{by}{until}: {each}{f' ({each.reason})' if each.reason else ''}"
 
 
 def _print_ended(ended: EndedCounts, out: Output) -> None:

@@ -51,7 +51,7 @@ def handle(options: dict[str, Any], out: Output) -> None:
     if not out.as_json:
         out.line(str(run.id))
     if not run.created:
-        out.note("This is the run that the idempotency key was used for before.")
+        out.note("This is the run that its key or idempotency key was used for before; nothing new was stored.")
     if options["wait"]:
         _wait(run, options["timeout"])
     if out.as_json:

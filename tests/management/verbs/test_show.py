@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError
 
 from jobs_app import current_job, job
+from jobs_app.lifecycle import control
 from tests.by_hand import HandWorker
 from tests.management.calling import jobs, jobs_json
 
@@ -69,3 +70,14 @@ def test_no_such_run_is_an_error(run_id: str) -> None:
     with pytest.raises(CommandError, match=r"is not the id of a run|no run has the id") as caught:
         jobs("show", run_id)
     assert caught.value.returncode == 1
+
+
+def test_the_pauses_that_a_run_waits_for_are_told_with_who_and_why() -> None:
+    @job(queue="mail")
+    def send() -> None: ...
+
+    run = send.enqueue()
+    control.pause("queue", "mail", "ann", "the bank is down")
+    assert "Paused by ann: queue mail (the bank is down)" in jobs("show", run.id)[0].splitlines()
+    [told] = jobs_json("show", run.id)["pauses"]
+    assert (told["scope"], told["name"], told["actor"]) == ("queue", "mail", "ann")
