@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
-from benchmarks.databases import own_databases
+from benchmarks.databases import own_databases, run
 
 BATCH = 500
 MANY = 100_000
@@ -59,10 +59,6 @@ def _measure() -> None:
     def visit_all() -> None:
         while step().is_more:
             pass
-
-    def run(sql: str) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(sql)
 
     keys: list[str | None] = [f"k{number}" for number in range(BATCH)]
     store(["hot"] * MANY, priority=5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import django
 from django.conf import settings
@@ -35,12 +36,12 @@ class Databases:
     def drop_all(self) -> None:
         self._use(self._home)
         for name in self._made:
-            _run(f'DROP DATABASE "{name}" WITH (FORCE)')
+            run(f'DROP DATABASE "{name}" WITH (FORCE)')
         connection.close()
 
     def _make(self, name: str, template: str) -> None:
         self._use(self._home)
-        _run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        run(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         self._made.append(name)
 
     def _use(self, name: str) -> None:
@@ -67,6 +68,7 @@ def own_databases() -> Iterator[Databases]:
         databases.drop_all()
 
 
-def _run(sql: str) -> None:
+def run(sql: str, parameters: Any = None) -> list[Any]:
     with connection.cursor() as cursor:
-        cursor.execute(sql)
+        cursor.execute(sql, parameters)
+        return cursor.fetchall() if cursor.description else []

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.core.signals import setting_changed
 from django.db import connection
 
-from benchmarks.databases import Databases, own_databases
+from benchmarks.databases import Databases, own_databases, run
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 CYCLE = timedelta(days=1)
@@ -116,14 +116,8 @@ def shapes() -> list[Shape]:
     ]
 
 
-def run(sql: str, parameters: Any = None) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        return cursor.fetchall() if cursor.description else []
-
-
 def bound(by: str, moment: datetime) -> str:
-    return moment.isoformat() if by == "finished_at" else str(id_at(moment, UUID(int=0).int))
+    return moment.isoformat() if by == "finished_at" else str(id_at(moment, 0))
 
 
 def id_at(moment: datetime, tail: int) -> UUID:
@@ -176,7 +170,7 @@ def insert(shape: Shape, cycle: int, count: int) -> list[UUID]:
 
 def take_away(shape: Shape, cycle: int, options: argparse.Namespace) -> None:
     began = time.perf_counter()
-    count = drop(cycle - options.keep) if shape.partition_by else delete(shape, cycle, options)
+    count = drop(cycle - options.keep) if shape.partition_by else delete(shape, cycle)
     shape.prune_rates.append(count / (time.perf_counter() - began))
 
 
@@ -187,7 +181,7 @@ def drop(cycle: int) -> int:
     return count
 
 
-def delete(shape: Shape, cycle: int, options: argparse.Namespace) -> int:
+def delete(shape: Shape, cycle: int) -> int:
     from jobs_app.lifecycle.prune import prune
 
     def timed(execute: Any, *arguments: Any) -> Any:
