@@ -13,7 +13,7 @@ from django.db import transaction
 
 from jobs_app.declarations import declare
 from jobs_app.drafts import Drafts
-from jobs_app.errors import DefinitionInvalid, JobDisabled, KeyTaken, OptionInvalid, PayloadInvalid, RunNotFound
+from jobs_app.errors import DefinitionInvalid, JobDisabled, OptionInvalid, PayloadInvalid, RunNotFound
 from jobs_app.handles import NewRun, RunHandle
 from jobs_app.options import EnqueueOptions, JobOptions, read_enqueue
 from jobs_app.registry import JobType, registry
@@ -60,6 +60,7 @@ class JobDefinition(Generic[Params, Returned]):
 
     def enqueue_many(self, payloads: Iterable[Mapping[str, Any]]) -> list[RunHandle]:
         """Check every payload, then store all the jobs or none, thousands per statement."""
+        from jobs_app.lifecycle.conflicts import require_accepted
         from jobs_app.lifecycle.database import jobs_connection, write_savepoint
         from jobs_app.lifecycle.enqueue import enqueue
 
@@ -73,8 +74,8 @@ class JobDefinition(Generic[Params, Returned]):
         with write_savepoint(jobs_connection()):
             stored = enqueue([job for job, _ in drafts])
             for new, (job, _) in zip(stored, drafts, strict=True):
-                self._require_accepted(job, new)
-        return [_handle(self.name, new, payload) for new, (_, payload) in zip(stored, drafts, strict=True)]
+                require_accepted(job, new, self._drafts.on_conflict)
+        return [_handle(self.job_type, new, payload) for new, (_, payload) in zip(stored, drafts, strict=True)]
 
     async def aenqueue(self, /, *positional: Never, **payload: Any) -> RunHandle:
         """`enqueue` for async code, on the connection of Django's sync thread and so in its transaction."""
@@ -94,30 +95,22 @@ class JobDefinition(Generic[Params, Returned]):
         if self._drafts.throttle is not None:
             store = partial(enqueue_throttled, seconds=self._drafts.throttle, on_conflict=self._drafts.on_conflict)
         if "idempotency_key" not in self._options:
-            return _handle(self.name, store(job), checked)
+            return _handle(self.job_type, store(job), checked)
         # Without defaults: spelling one out is no other work, and neither is a field that a later release adds.
         body = self.job_type.schema.without_defaults(checked)
         run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body, store=store)
-        return RunHandle(run_id, created=False) if stored is None else _handle(self.name, stored, checked)
+        return RunHandle(run_id, created=False) if stored is None else _handle(self.job_type, stored, checked)
 
     def _require_enabled(self) -> None:
         if not self.job_type.is_enabled:
             raise JobDisabled(f"job {self.name!r} is switched off by its enabled= option. Nothing was stored.")
 
-    def _require_accepted(self, job: NewJob, new: Enqueued) -> None:
-        from jobs_app.lifecycle.conflicts import require_joinable
-
-        if new.created:
-            return
-        require_joinable(job, new)
-        if self._drafts.on_conflict != "return":
-            raise KeyTaken(f"the key {job.key!r} of {self.name!r} is held by run {new.id}. No job was stored.", new.id)
-
     def _draft_of_many(self, place: int, payload: Mapping[str, Any]) -> tuple[NewJob, dict[str, Any]]:
         try:
             return self._drafts.draft(payload)
         except PayloadInvalid as problem:
-            raise PayloadInvalid(f"payload number {place}: {problem} No job was stored.", problem.errors) from None
+            told = str(problem).rstrip(".")
+            raise PayloadInvalid(f"payload number {place}: {told}. No job was stored.", problem.errors) from None
 
 
 @overload
@@ -151,13 +144,13 @@ def _define(function: Callable[..., Any], options: Mapping[str, Any]) -> JobDefi
     return JobDefinition(job_type)
 
 
-def _handle(name: str, new: Enqueued, payload: dict[str, Any]) -> RunHandle:
+def _handle(job_type: JobType, new: Enqueued, payload: dict[str, Any]) -> RunHandle:
     if not new.created:
         return RunHandle(new.id, created=False)
-    known = NewRun(id=new.id, job_type=name, payload=payload, queued_at=new.queued_at, run_at=new.run_at)
+    known = NewRun(id=new.id, job_type=job_type.name, payload=payload, queued_at=new.queued_at, run_at=new.run_at)
     run = RunHandle(new.id, known)
     if job_enqueued.receivers:
-        _announce(registry.get(name), run)
+        _announce(job_type, run)
     return run
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from jobs_app.conf import get_settings
 from jobs_app.errors import OptionInvalid, PayloadInvalid
 from jobs_app.ids import uuid7
-from jobs_app.limits import NO_RULES, gate
+from jobs_app.limits import NO_RULES
 from jobs_app.options import key_text, subject_text
-from jobs_app.payloads import named
-from jobs_app.registry import SYSTEM_QUEUE, JobType
+from jobs_app.payloads import checked, named
+from jobs_app.registry import JobType, gate_in
 from jobs_app.strict_json import dumps
 
 if TYPE_CHECKING:
@@ -39,25 +39,25 @@ class Drafts:
         """The job, checked and not stored, and its payload as it will be stored."""
         from jobs_app.lifecycle.new_job import NewJob
 
-        checked = self._checked(payload)
-        text = dumps(checked, limit=get_settings().max_payload_bytes)
-        rules = get_settings().queues.get(self._columns["queue"], NO_RULES)
+        stored = checked(self._job_type, payload)
+        text = dumps(stored, limit=get_settings().max_payload_bytes)
+        queue = self._columns["queue"]
+        rules = get_settings().queues.get(queue, NO_RULES)
         policy = self._policy(rules.policy)
         subject = self._subject
         if subject is None:
-            subject = _from_payload(self._job_type, "subject", checked) or ""
+            subject = _from_payload(self._job_type, "subject", stored) or ""
         needs_key = policy != "standard" or self.throttle is not None
-        is_exempt = self._columns["queue"] == SYSTEM_QUEUE
         job = NewJob(
             id=uuid7(),
             payload=text,
             subject=subject,
             policy=policy,
-            key=self._key_of(checked) or subject or (self._job_type.name if needs_key else None),
-            gate=gate(policy) if is_exempt else gate(policy, rules, self._job_type.limits),
+            key=self._key_of(stored) or subject or (self._job_type.name if needs_key else None),
+            gate=gate_in(queue, policy, rules, self._job_type.limits),
             **self._columns,
         )
-        return job, checked
+        return job, stored
 
     def _policy(self, of_queue: str) -> str:
         """The type's own, else that of the queue."""
@@ -71,14 +71,8 @@ class Drafts:
             )
         return DEBOUNCED[policy]
 
-    def _key_of(self, checked: dict[str, Any]) -> str | None:
-        return self._key if self._key is not None else _from_payload(self._job_type, "key", checked)
-
-    def _checked(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            return self._job_type.schema.dump(payload)
-        except PayloadInvalid as problem:
-            raise PayloadInvalid(f"job {self._job_type.name!r}: {problem}", problem.errors) from None
+    def _key_of(self, stored: dict[str, Any]) -> str | None:
+        return self._key if self._key is not None else _from_payload(self._job_type, "key", stored)
 
 
 def _columns(job_type: JobType, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,9 +95,9 @@ def _meta_text(job_type: JobType, options: Mapping[str, Any]) -> str:
         raise OptionInvalid(f"job {job_type.name!r}: {problem}") from None
 
 
-def _from_payload(job_type: JobType, option: str, checked: dict[str, Any]) -> str | None:
+def _from_payload(job_type: JobType, option: str, stored: dict[str, Any]) -> str | None:
     """The subject or the key that the job type takes from a payload; None where it finds none."""
-    found = named(job_type, option, checked)
+    found = named(job_type, option, stored)
     if found is None or found == "":
         return None
     try:

@@ -131,7 +131,7 @@ def _read_rules(queue: str, given: Any) -> QueueRules:
         if name not in READERS:
             raise SettingsInvalid(f"{where} has no rule {name!r}. Known are: {', '.join(READERS)}.")
         try:
-            chosen[name] = None if value is None else READERS[name](value)
+            chosen[name] = getattr(NO_RULES, name) if value is None else READERS[name](value)
         except ValueError as problem:
             raise SettingsInvalid(f"{where}[{name!r}] = {value!r} cannot be used: {problem}.") from None
     return QueueRules(**chosen)

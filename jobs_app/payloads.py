@@ -1,4 +1,4 @@
-"""What of a payload names the work: a field, with its default where it was left out, or what a callable makes of it."""
+"""A payload that somebody hands in: checked, and what of it names the work."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
 Payload: TypeAlias = Mapping[str, Any]  # as stored
 Source: TypeAlias = str | Callable[..., Any] | None
+
+
+def checked(job_type: JobType, payload: Payload) -> dict[str, Any]:
+    """The payload as it will be stored."""
+    try:
+        return job_type.schema.dump(payload)
+    except PayloadInvalid as problem:
+        raise PayloadInvalid(f"job {job_type.name!r}: {problem}", problem.errors) from None
 
 
 def field_of(job_type: JobType, source: Source, payload: Payload) -> Any:

@@ -12,5 +12,6 @@ job_started = Signal()
 # sender and job as above; ended: how the attempt ended (state, outcome, error, delay, ...). A retry has state "queued".
 job_finished = Signal()
 
-# sender: None; requeued, failed, expired: ids of jobs whose worker went silent, or that were never started in time
+# sender: None; requeued, failed, expired: ids of jobs whose worker went silent (`failed` also if
+# one was cancelled meanwhile), or that were never started in time
 jobs_recovered = Signal()

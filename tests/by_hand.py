@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import uuid4
 
 from jobs_app.handles import RunHandle
-from jobs_app.lifecycle.admit import admit_all
+from jobs_app.lifecycle.admit import Asking, admit
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
 from jobs_app.lifecycle.database import frozen_clock, jobs_connection
 from jobs_app.lifecycle.finish import finish
+from jobs_app.lifecycle.gated import gated_queues
 from jobs_app.lifecycle.lanes import Start, find_lanes
 from jobs_app.lifecycle.moves import Ended
+from jobs_app.lifecycle.pauses import read_pauses
+from jobs_app.lifecycle.rules import read_rules
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
 from jobs_app.worker.flight import board
 from jobs_app.worker.runner import run
+
+
+def admit_all(job_types: Sequence[str]) -> None:
+    """Open whatever may start now in any queue that is not paused."""
+    connection = jobs_connection()
+    pauses = read_pauses(connection)
+    asking = Asking(
+        job_types=[name for name in job_types if name not in pauses.job_types],
+        rules=read_rules(connection),
+        paused_subjects=sorted(pauses.subjects),
+    )
+    for queue in gated_queues(connection):
+        is_more = pauses.allows(queue)
+        while is_more:
+            admitted = admit(connection, queue, asking)
+            is_more = admitted.is_more and admitted.opened > 0
 
 
 class HandWorker:
@@ -27,7 +47,7 @@ class HandWorker:
         """Take due jobs, most urgent first, under a new token."""
         connection = jobs_connection()
         job_types = [job_type.name for job_type in registry if job_type.is_enabled]
-        admit_all(connection, job_types)
+        admit_all(job_types)
         lanes = sorted(find_lanes(connection), key=lambda lane: -lane[1])
         asked = Claim(
             worker_id=self.id,

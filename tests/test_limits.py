@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs_app.errors import SettingsInvalid
-from jobs_app.limits import NO_RULES, Limits, QueueRules, Rate, gate, read_queues
+from jobs_app.limits import NO_RULES, READERS, Limits, QueueRules, Rate, gate, read_queues
 
 T = datetime(2026, 1, 1, tzinfo=UTC)
 # Above some ten thousand a second a microsecond, the least that a database tells, is much of a step.
@@ -117,7 +117,7 @@ def test_rules_of_queues_are_read_from_the_settings() -> None:
 
 
 def test_none_means_no_limit() -> None:
-    assert read_queues({"mail": {"concurrency": None, "rate": None}}) == {"mail": NO_RULES}
+    assert read_queues({"mail": dict.fromkeys(READERS)}) == {"mail": NO_RULES}
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ from datetime import datetime
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.presence import is_late, job_types_alive
+from jobs_app.lifecycle.presence import is_late
 from jobs_app.models import WorkerState
-
-__all__ = ["ALIVE", "DRAINING", "LATE", "MOST_SHOWN", "job_types_alive", "newest", "status_of"]
 
 ALIVE = "alive"
 DRAINING = "draining"  # alive, and takes no more work

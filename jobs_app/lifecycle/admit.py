@@ -20,14 +20,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.admission import elect, use_of
 from jobs_app.lifecycle import wakeup
 from jobs_app.lifecycle.database import now_sql, pinned_transaction
-from jobs_app.lifecycle.gated import Gated, Owner, Reader, gated_queues
+from jobs_app.lifecycle.gated import Gated, Owner, Reader
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.locks import try_lock
 from jobs_app.lifecycle.opening import Opening, Room
-from jobs_app.lifecycle.pauses import read_pauses
 from jobs_app.lifecycle.rates import Rates
 from jobs_app.lifecycle.relation import relation, same
-from jobs_app.lifecycle.rules import Rules, limits_of, read_rules
+from jobs_app.lifecycle.rules import Rules, limits_of
 from jobs_app.limits import ONE_RUNNING, QueueRules
 
 ROWS_PER_STEP = 500
@@ -82,25 +81,6 @@ def admit(connection: BaseDatabaseWrapper, queue: str, asking: Asking, turns: Tu
         if not try_lock(connection, f"queue {queue}"):
             return Admitted(is_more=True)
         return _Step(connection, queue, asking, turns or Turns()).run()
-
-
-def admit_all(connection: BaseDatabaseWrapper, job_types: Sequence[str], *, room: int = ROWS_PER_STEP) -> int:
-    """Open whatever may start now in any queue that is not paused; how many. For whoever has no worker's memory."""
-    pauses, rules = read_pauses(connection), read_rules(connection)
-    asking = Asking(
-        job_types=[name for name in job_types if name not in pauses.job_types],
-        rules=rules,
-        room=room,
-        paused_subjects=sorted(pauses.subjects),
-    )
-    opened = 0
-    for queue in gated_queues(connection):
-        is_more = pauses.allows(queue)
-        while is_more:
-            admitted = admit(connection, queue, asking)
-            opened += admitted.opened
-            is_more = admitted.is_more and admitted.opened > 0
-    return opened
 
 
 class _Step:

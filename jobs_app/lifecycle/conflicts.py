@@ -80,7 +80,15 @@ def enqueue_throttled(job: NewJob, seconds: float, on_conflict: str) -> Enqueued
     return given
 
 
-def require_joinable(job: NewJob, found: Enqueued) -> None:
+def require_accepted(job: NewJob, found: Enqueued, on_conflict: str) -> None:
+    """In bulk nothing is replaced: what was not stored must be joinable, and its caller must want that."""
+    if not found.created:
+        _require_joinable(job, found)
+        if on_conflict != "return":
+            raise _taken(job, found, f"is {found.state}. No job was stored")
+
+
+def _require_joinable(job: NewJob, found: Enqueued) -> None:
     """Refuse to let one kind of work stand for another."""
     if found.job_type != job.job_type:
         raise _taken(job, found, f"is of type {found.job_type!r}, which is other work; give this one another key")
@@ -88,7 +96,7 @@ def require_joinable(job: NewJob, found: Enqueued) -> None:
 
 def _resolve(connection: BaseDatabaseWrapper, job: NewJob, found: Enqueued, on_conflict: str) -> Enqueued | None:
     """None: it has ended just now, and its key is free again."""
-    require_joinable(job, found)
+    _require_joinable(job, found)
     if on_conflict == "return":
         return found
     if on_conflict == "error":

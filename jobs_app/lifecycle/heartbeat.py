@@ -133,8 +133,8 @@ def _extend_postgres(connection: BaseDatabaseWrapper, held: Sequence[Held]) -> d
     """One statement for each length of lease: most workers have one."""
     ours: dict[UUID, Asked] = {}
     for lease in {one.lease for one in held}:
-        same = [one for one in held if one.lease == lease]
-        parameters = {"now": now_parameter(connection), "lease": lease, **_ids_and_pairs(same)}
+        alike = [one for one in held if one.lease == lease]
+        parameters = {"now": now_parameter(connection), "lease": lease, **_ids_and_pairs(alike)}
         with pinned_transaction(connection), connection.cursor() as cursor:
             cursor.execute(POSTGRES_EXTEND, parameters)
             ours |= _news(cursor.fetchall())

@@ -1,7 +1,7 @@
-"""The two ways out of `running`, as statements: remove (to history) and requeue. Each writes the attempt beside it.
+"""How a job leaves its state, as statements: remove (to history) and requeue. Each writes the attempt beside it.
 
-Every caller guards with the token, so a worker that lost its lease moves nothing. On PostgreSQL a move is one
-statement; on SQLite it is three in one IMMEDIATE transaction.
+A guard says which jobs may move. Of running ones it names the token, so a worker that lost its lease moves nothing.
+On PostgreSQL a move is one statement; on SQLite it is three in one IMMEDIATE transaction.
 """
 
 from __future__ import annotations

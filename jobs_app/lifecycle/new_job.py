@@ -28,7 +28,7 @@ class NewJob:
     key: str | None = None
     meta: str = "{}"
     actor: str = ""
-    gate: int = 0  # what code asks for; the limits that operators set are added here
+    gate: int = 0  # what code asks for; the limits that operators set are added by the INSERT
     timeout_seconds: float | None = None
     parent: UUID | None = None
     slot_at: datetime | None = None

@@ -80,13 +80,14 @@ class Walker:
     def go_on(self, connection: BaseDatabaseWrapper, seconds: float) -> int:
         """Go on for about so long with what pauses have left to do; the jobs moved.
 
-        One process at a time: while another one is at it, this does nothing. Nothing to do costs two small queries.
+        One process at a time: while another one is at it, this does nothing. Nothing to do costs three small queries.
         """
         deadline = time.monotonic() + seconds
+        now = database_now(connection)
         moved = 0
         for walk in (PARK, OPEN):
             is_sweep = walk is OPEN and time.monotonic() - self._swept_at >= SWEEP_EVERY_SECONDS
-            if is_sweep or _rows(connection).filter(walk.wanted(database_now(connection))).exists():
+            if is_sweep or _rows(connection).filter(walk.wanted(now)).exists():
                 walked = self.walk(connection, walk, deadline)
                 moved += walked.moved
                 if is_sweep and not walked.more:

@@ -1,4 +1,4 @@
-"""running -> queued or failed, when the lease expired; queued -> failed, when it came too late to start.
+"""running -> queued, failed or cancelled, when the lease expired; queued -> failed, when it came too late to start.
 
 Needs no leader: every worker and scheduler does it. It reads O(running) rows through the index on leases, passes rows
 that another session is just writing, and never waits for one. The write checks token, state and lease again.
@@ -68,17 +68,22 @@ def _recover_batch(connection: BaseDatabaseWrapper, random: Callable[[], float])
 
 
 def _verdict(row: tuple[Any, ...], random: Callable[[], float]) -> Ended:
-    """Due again at once the first time, with the type's backoff from the second, failed when attempts are used up."""
+    """Due again at once the first time, with the type's backoff from the second, failed when attempts are used up,
+    cancelled if that was asked for."""
     run_id, token, job_type, worker_id, policy, is_cancelled, attempts, max_attempts, lost = row
-    may_run_again = attempts < max_attempts and not is_cancelled
-    end = "cancelled" if is_cancelled else "failed"
+    if is_cancelled:
+        state, done_reason = "cancelled", "cancelled"
+    elif attempts < max_attempts:
+        state, done_reason = "queued", ""
+    else:
+        state, done_reason = "failed", "lost"
     return Ended(
         id=read_uuid(run_id),
         token=read_uuid(token),
-        state="queued" if may_run_again else end,
+        state=state,
         outcome="lost",
-        done_reason="" if may_run_again else {"cancelled": "cancelled", "failed": "lost"}[end],
-        delay=_backoff(job_type).delay_after(attempts, random) if may_run_again and lost else 0.0,
+        done_reason=done_reason,
+        delay=_backoff(job_type).delay_after(attempts, random) if state == "queued" and lost else 0.0,
         error_class="LeaseExpired",
         error=f"Worker crashed or timed out (stalled job recovery, was on {worker_id})",
         keep_token=True,

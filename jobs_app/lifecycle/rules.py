@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
-from jobs_app.limits import NO_RULES, Limits, QueueRules, Rate, gate
+from jobs_app.limits import NO_RULES, Limits, QueueRules, Rate
 from jobs_app.models import QueueState
-from jobs_app.registry import SYSTEM_QUEUE, registry
+from jobs_app.registry import SYSTEM_QUEUE, gate_in, registry
 
 NO_LIMITS = Limits()
+
+# The columns of a row. A policy has none: it decides what an enqueue gets, so it is code.
+COLUMNS = {
+    "concurrency": "max_running",
+    "concurrency_per_key": "max_running_per_key",
+    "concurrency_per_process": "max_running_per_process",
+    "fair_share": "fair_share",
+    "ageing": "ageing_seconds",
+}
+RATES = ("rate", "rate_per_key")
 
 
 @dataclass(frozen=True)
@@ -25,9 +36,7 @@ class Rules:
         return NO_RULES if name == SYSTEM_QUEUE else self.queues.get(name, NO_RULES)
 
     def gate_of(self, queue: str, job_type: str, policy: str) -> int:
-        if queue == SYSTEM_QUEUE:
-            return gate(policy)  # the app's own chores are exempt from limits
-        return gate(policy, self.of_queue(queue), limits_of(job_type))
+        return gate_in(queue, policy, self.of_queue(queue), limits_of(job_type))
 
 
 def limits_of(job_type: str) -> Limits:
@@ -42,18 +51,23 @@ def read_rules(connection: BaseDatabaseWrapper) -> Rules:
     return Rules(declared)
 
 
+def columns_of(rules: Mapping[str, Any]) -> dict[str, Any]:
+    """These rules as columns of a row."""
+    columns = {COLUMNS[name]: value for name, value in rules.items() if name in COLUMNS}
+    for name in RATES:
+        if name in rules:
+            rate: Rate | None = rules[name]
+            columns |= {f"{name}_count": rate and rate.starts, f"{name}_seconds": rate and rate.seconds}
+    return columns
+
+
 def _from_row(row: QueueState, *, policy: str) -> QueueRules:
-    """A row replaces the limits that the settings give. A policy is code: it decides what an enqueue gets."""
-    return QueueRules(
-        policy=policy,
-        concurrency=row.max_running,
-        concurrency_per_key=row.max_running_per_key,
-        concurrency_per_process=row.max_running_per_process,
-        rate=_rate(row.rate_count, row.rate_seconds),
-        rate_per_key=_rate(row.rate_per_key_count, row.rate_per_key_seconds),
-        fair_share=row.fair_share,
-        ageing=row.ageing_seconds,
-    )
+    """A row replaces all the limits that the settings give."""
+    plain = {name: getattr(row, column) for name, column in COLUMNS.items()}
+    rates: dict[str, Any] = {
+        name: _rate(getattr(row, f"{name}_count"), getattr(row, f"{name}_seconds")) for name in RATES
+    }
+    return QueueRules(policy=policy, **plain, **rates)
 
 
 def _rate(count: int | None, seconds: float | None) -> Rate | None:

@@ -10,7 +10,7 @@ from jobs_app.models.base import JobsModel
 
 class IdempotencyKey(JobsModel):
     pk = models.CompositePrimaryKey("scope", "key")
-    scope = models.CharField(_("scope"), max_length=160)  # the job type, or the caller and the verb
+    scope = models.CharField(_("scope"), max_length=160)  # job type, "throttle" and queue, or caller and verb
     key = models.CharField(_("key"), max_length=200)
     run_id = models.UUIDField(_("run"))
     body_hash = models.CharField(_("hash of the body"), max_length=64)

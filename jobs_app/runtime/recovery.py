@@ -1,4 +1,4 @@
-"""What every process does now and then, without a leader: recovery, and the sweeping out of old keys."""
+"""What every process does now and then, without a leader: recovery, and the sweeping out of what was left behind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _forgot_at = float("-inf")  # by the monotonic clock; when this process last lef
 
 
 def recover_silent(connection: BaseDatabaseWrapper) -> None:
-    """Give back or end the jobs of workers that went silent, and tell it. Old keys go in the same round."""
+    """Give back or end the jobs of workers that went silent, and tell it. Who waits for a key that nobody has is
+    woken, and old idempotency keys go, in the same round."""
     done = recover(connection)
     if done.total:
         _tell(done)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
-from jobs_app.insights import processes
 from jobs_app.lifecycle.database import database_now, write_transaction
+from jobs_app.lifecycle.presence import job_types_alive
 from jobs_app.models import Origin, ScheduleState
 from jobs_app.registry import registry
 
@@ -78,7 +78,7 @@ def _gone(
     missing = [name for name, row in rows.items() if name not in declared and not row.retired]
     if not missing:
         return []
-    elsewhere = processes.job_types_alive(connection, now=now)
+    elsewhere = job_types_alive(connection, now=now)
     return [name for name in missing if name in registry or name not in elsewhere]
 
 

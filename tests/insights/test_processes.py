@@ -41,11 +41,3 @@ def test_those_seen_last_come_first() -> None:
         process(name, silent=silent)
     assert [each.id for each in processes.newest(connection)] == ["new", "middle", "old"]
     assert [each.id for each in processes.newest(connection, limit=1)] == ["new"]
-
-
-def test_job_types_are_known_while_somebody_alive_knows_them() -> None:
-    process("a", job_types=["mail", "sync"])
-    process("b", job_types=["sync", "report"])
-    process("dead", silent=60, job_types=["gone"])
-    process("patient", silent=60, beat_seconds=60, job_types=["nightly"])
-    assert processes.job_types_alive(connection, now=NOW) == {"mail", "sync", "report", "nightly"}

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import connection, transaction
+from django.db import transaction
 
 from jobs_app import job, trigger
 from jobs_app.definitions import JobDefinition
 from jobs_app.errors import IdempotencyConflict, KeyTaken, OptionInvalid
 from jobs_app.handles import RunHandle
-from jobs_app.lifecycle.admit import admit_all
 from jobs_app.models import IdempotencyKey, Job, JobRun
-from tests.by_hand import HandWorker
+from tests.by_hand import HandWorker, admit_all
 from tests.lifecycle.rows import at
 from tests.lifecycle.sessions import sessions
 
@@ -125,7 +124,7 @@ def test_a_job_that_is_replaced_by_later_work_gives_up_the_key_that_it_had() -> 
     with at(0):
         first = work.enqueue()
         second = other.options(key="work").enqueue()
-        admit_all(connection, ["work", "other"])
+        admit_all(["work", "other"])
         assert list(Job.objects.order_by("id").values_list("hold", flat=True)) == ["", "key"]
         assert work.options(delay=60).enqueue().id == first.id
         assert start().id == second.id

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 
 from jobs_app.lifecycle import forsaken
-from jobs_app.lifecycle.admit import admit_all
 from jobs_app.lifecycle.forsaken import EVERY_SECONDS, wake_forsaken
 from jobs_app.models import Job, RateLimit
+from tests.by_hand import admit_all
 from tests.lifecycle.rows import at, done, stored, take
 from tests.lifecycle.sessions import sessions
 
@@ -30,7 +30,7 @@ def woken() -> set[str]:
 
 def test_only_the_next_of_a_key_that_nobody_has_is_woken() -> None:
     keyed(3, "owned")
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     keyed(3, "lost")
     keyed(2, "lost", queue="mail")
     Job.objects.filter(key="lost").update(hold="key")
@@ -73,15 +73,15 @@ def test_many_keys_are_gone_through_some_at_a_time(monkeypatch: pytest.MonkeyPat
 @pytest.mark.django_db(transaction=True)
 def test_a_word_that_was_lost_to_a_rollback_is_made_up_for() -> None:
     keyed(2)
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     [running] = take()
     with sessions(1) as [canceller]:
         canceller.begin()
         canceller.do(lambda: Job.objects.filter(hold="key").delete())
         assert done(running)
         canceller.rollback()
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert take() == []
     assert wake_forsaken(connection) == 1
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert len(take()) == 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from jobs_app.lifecycle.admit import admit_all
 from jobs_app.lifecycle.holders import HOLDERS, find_holders, find_run, replace_waiting
 from jobs_app.models import Job
+from tests.by_hand import admit_all
 from tests.lifecycle.rows import T, at, done, new_job, one_running, stored, take
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +83,7 @@ def test_a_run_is_found_live_and_ended() -> None:
 @pytest.mark.parametrize(("gate", "hold"), [(0, ""), (1, "limit"), (2, "new")])
 def test_a_replaced_job_waits_from_the_start_before_its_gate(gate: int, hold: str) -> None:
     [run_id] = stored(policy="short", key="k", gate=gate)
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert Job.objects.get().hold == ""
     with at(0):
         assert replace_waiting(connection, run_id, new_job(payload='{"n": 2}', expires_at=T)) is not None

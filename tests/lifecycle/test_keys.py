@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
-from jobs_app.lifecycle.admit import admit_all
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.moves import WAITING, Ended, remove
 from jobs_app.models import Job
+from tests.by_hand import admit_all
 from tests.lifecycle.rows import done, stored, take
 from tests.lifecycle.sessions import sessions
 
@@ -55,7 +55,7 @@ def test_a_type_that_is_not_served_does_not_hide_the_others_of_its_key() -> None
     served = waiting(3)
     wake_next(connection, [Key("default", "k")])
     for run_id in served:
-        admit_all(connection, ["work"])
+        admit_all(["work"])
         [job] = take()
         assert job.id == run_id
         assert done(job)
@@ -68,20 +68,20 @@ def test_nothing_freed_is_nothing_asked(django_assert_num_queries: object) -> No
 
 def test_a_cancelled_holder_lets_the_next_one_in() -> None:
     holder, second = stored(2, **KEYED, key="k")
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert [(job.pk, job.hold) for job in Job.objects.order_by("id")] == [(holder, ""), (second, "key")]
     cancel(holder)
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert [job.id for job in take()] == [second]
 
 
 def test_a_job_that_passed_no_gate_for_its_key_has_none() -> None:
     """Where a limit of the key was set when it waited for another one already."""
     stored(3, gate=1, key="k")
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert len(take()) == 3
     [later] = stored(**KEYED, key="k")
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert [job.id for job in take()] == [later]
 
 

@@ -33,10 +33,17 @@ def test_who_misses_three_of_its_own_beats_is_late(beat_seconds: float, silent: 
 
 
 def test_job_types_are_known_while_somebody_alive_knows_them() -> None:
-    for who, silent, names in (("a", 0, ["mail", "sync"]), ("b", 5, ["sync", "report"]), ("dead", 16, ["gone"])):
+    for who, silent, beat_seconds, names in (
+        ("a", 0, 5, ["mail", "sync"]),
+        ("b", 5, 5, ["sync", "report"]),
+        ("dead", 60, 5, ["gone"]),
+        ("patient", 60, 60, ["nightly"]),
+    ):
         seen_at = T - timedelta(seconds=silent)
-        WorkerState.objects.create(id=who, started_at=seen_at, seen_at=seen_at, beat_seconds=5, job_types=names)
-    assert job_types_alive(connection, now=T) == {"mail", "sync", "report"}
+        WorkerState.objects.create(
+            id=who, started_at=seen_at, seen_at=seen_at, beat_seconds=beat_seconds, job_types=names
+        )
+    assert job_types_alive(connection, now=T) == {"mail", "sync", "report", "nightly"}
 
 
 def test_a_worker_tells_who_it_is() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from jobs_app.lifecycle.admit import admit_all
 from jobs_app.lifecycle.regate import Misplaced, put_back
 from jobs_app.models import Job, JobAttempt, QueueState
 from jobs_app.worker.gatekeeper import Gatekeeper
+from tests.by_hand import admit_all
 from tests.lifecycle.rows import T, at, done, one_running, stored, take
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def test_a_backlog_that_was_stored_before_the_limit_goes_through_the_gate_unspen
     }
     assert set(Job.objects.values_list("started_at", "first_started_at", "lease_expires_at")) == {(None, None, None)}
     assert not JobAttempt.objects.exists()
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     started = gates.keep_gates(connection, take())
     assert [job.attempts for job in started] == [1, 1]
 
@@ -42,7 +42,7 @@ def test_a_key_that_was_limited_later_is_waited_for() -> None:
     gates = limited(max_running_per_key=1)
     assert gates.keep_gates(connection, take()) == []
     assert set(Job.objects.values_list("hold", "gate")) == {("new", 2)}
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert len(gates.keep_gates(connection, take())) == 1
 
 
@@ -65,7 +65,7 @@ def test_what_is_not_ours_any_more_is_left() -> None:
 def test_who_passed_its_gate_is_not_sent_back() -> None:
     stored(gate=1)
     gates = limited(max_running=1)
-    admit_all(connection, ["work"])
+    admit_all(["work"])
     assert len(gates.keep_gates(connection, take())) == 1
 
 

@@ -1,4 +1,4 @@
-"""Every act of an operator, as Python calls it: admin, command line and HTTP call these and nothing else.
+"""Every act of an operator, as Python calls it. Whatever face an operator has calls these and nothing else.
 
 Each takes who acts (a user, whose permission it checks before anything changes, or the name under which code acts) and
 why, writes a control event in the transaction that does it, and gives back what moved, what was skipped, and why.

@@ -17,10 +17,10 @@ from jobs_app.lifecycle.control.runs import NOT_FOUND, on_runs, run_ids
 from jobs_app.lifecycle.database import database_now
 from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.new_job import NewJob
-from jobs_app.limits import NO_RULES, gate
+from jobs_app.limits import NO_RULES
 from jobs_app.models import Gate, Hold, Job, JobRun, State
-from jobs_app.payloads import Payload, named
-from jobs_app.registry import SYSTEM_QUEUE, JobType, registry
+from jobs_app.payloads import Payload, checked, named
+from jobs_app.registry import JobType, gate_in, registry
 from jobs_app.strict_json import dumps
 
 
@@ -108,6 +108,7 @@ def _misfit(job_type: JobType, payload: Payload) -> str | None:
 
 def _draft(act: Act, job_type: JobType, run: JobRun, payload: Payload | None) -> NewJob:
     limit = get_settings().max_payload_bytes
+    rules = get_settings().queues.get(run.queue, NO_RULES)
     return NewJob(
         id=uuid7(),
         job_type=run.job_type,
@@ -116,31 +117,22 @@ def _draft(act: Act, job_type: JobType, run: JobRun, payload: Payload | None) ->
         priority=run.priority,
         policy=run.policy,
         key=run.key,
-        gate=_gate(job_type, run),
+        gate=gate_in(run.queue, run.policy, rules, job_type.limits),
         max_attempts=run.max_attempts,
         timeout_seconds=run.timeout_seconds,
-        payload=dumps(run.payload if payload is None else _checked(job_type, run, payload), limit=limit),
+        payload=dumps(run.payload if payload is None else _changed(job_type, run, payload), limit=limit),
         meta=dumps(run.meta, limit=limit, what="meta"),
         actor=act.actor,
         parent=run.pk,
     )
 
 
-def _gate(job_type: JobType, run: JobRun) -> int:
-    if run.queue == SYSTEM_QUEUE:
-        return gate(run.policy)
-    return gate(run.policy, job_type.limits, get_settings().queues.get(run.queue, NO_RULES))
-
-
-def _checked(job_type: JobType, run: JobRun, payload: Payload) -> dict[str, Any]:
+def _changed(job_type: JobType, run: JobRun, payload: Payload) -> dict[str, Any]:
     """The same work with other values: about the same subject, under the same key."""
-    try:
-        checked = job_type.schema.dump(payload)
-    except PayloadInvalid as problem:
-        raise PayloadInvalid(f"job {job_type.name!r}: {problem}", problem.errors) from None
+    stored = checked(job_type, payload)
     for option in ("subject", "key"):
-        found = named(job_type, option, checked)
+        found = named(job_type, option, stored)
         # First by what is stored: an old payload that does not fit any more may not tell.
         if str(found) != getattr(run, option) and found != named(job_type, option, run.payload):
             raise PayloadInvalid(f"job {job_type.name!r}: this payload gives it another {option}. Trigger a new run.")
-    return checked
+    return stored

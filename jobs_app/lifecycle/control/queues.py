@@ -9,21 +9,14 @@ from jobs_app.conf import get_settings
 from jobs_app.errors import OptionInvalid
 from jobs_app.lifecycle.control.acting import Acted, begin
 from jobs_app.lifecycle.database import jobs_connection, write_savepoint
+from jobs_app.lifecycle.rules import columns_of
 from jobs_app.lifecycle.wakeup import tell_rules_changed
-from jobs_app.limits import NO_RULES, READERS, QueueRules, Rate
+from jobs_app.limits import NO_RULES, READERS, QueueRules
 from jobs_app.models import QueueState
 from jobs_app.options import read
 from jobs_app.registry import SYSTEM_QUEUE
 
 RULES = {name: reader for name, reader in READERS.items() if name != "policy"}  # that one is a matter of code
-COLUMNS = {
-    "concurrency": "max_running",
-    "concurrency_per_key": "max_running_per_key",
-    "concurrency_per_process": "max_running_per_process",
-    "fair_share": "fair_share",
-    "ageing": "ageing_seconds",
-}
-RATES = ("rate", "rate_per_key")
 
 
 def limit_queue(name: str, actor: Any, reason: str = "", **limits: Any) -> Acted:
@@ -35,11 +28,11 @@ def limit_queue(name: str, actor: Any, reason: str = "", **limits: Any) -> Acted
     _require_queue(name)
     if not limits:
         raise OptionInvalid(f"queue {name!r}: which limit? Known are: {', '.join(RULES)}.")
-    changed = _columns(_read(name, limits))
+    changed = columns_of(_read(name, limits))
     connection = jobs_connection()
     with write_savepoint(connection):
         rows = QueueState.objects.using(connection.alias)
-        start = _columns(_of_settings(get_settings().queues.get(name, NO_RULES)))
+        start = columns_of(_of_settings(get_settings().queues.get(name, NO_RULES)))
         rows.update_or_create(name=name, defaults=changed, create_defaults=start | changed)
         acted = Acted(moved=[name])
         act.record(connection, "queue", name, acted, {"limits": changed})
@@ -80,12 +73,3 @@ def _of_settings(rules: QueueRules) -> dict[str, Any]:
 
 
 NO_RULE_OF = _of_settings(NO_RULES)
-
-
-def _columns(rules: dict[str, Any]) -> dict[str, Any]:
-    columns = {COLUMNS[name]: value for name, value in rules.items() if name in COLUMNS}
-    for name in RATES:
-        if name in rules:
-            rate: Rate | None = rules[name]
-            columns |= {f"{name}_count": rate and rate.starts, f"{name}_seconds": rate and rate.seconds}
-    return columns
