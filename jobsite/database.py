@@ -6,6 +6,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
+
+SCHEMES = ("postgresql", "postgres", "sqlite")
 
 # WAL lets readers and the writer pass each other; IMMEDIATE takes the write lock at BEGIN, where waiting helps,
 # instead of in the middle of a transaction, where SQLite can only refuse.
@@ -17,6 +20,11 @@ SQLITE_OPTIONS = {
 
 
 def database_from_url(url: str) -> dict[str, Any]:
+    if urlsplit(url).scheme not in SCHEMES:
+        raise ImproperlyConfigured(
+            f"DATABASE_URL begins with {' or '.join(f'{scheme}://' for scheme in SCHEMES)}, as in "
+            "postgresql://user:password@host/name; without it the site has an SQLite file of its own."
+        )
     database: dict[str, Any] = environ.Env.db_url_config(url)
     if database["ENGINE"] == "django.db.backends.sqlite3":
         database["OPTIONS"] = {**SQLITE_OPTIONS, **database.get("OPTIONS", {})}

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
-from jobsite.database import without_secrets
+from jobsite.database import database_from_url, without_secrets
+
+
+@pytest.mark.parametrize("url", ["", "nonsense", "mysql://me@host/shop"])
+def test_what_is_no_url_of_a_database_that_works_is_refused_with_an_example(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="postgresql://user:password@host/name"):
+        database_from_url(url)
 
 
 @pytest.mark.parametrize("url", ["postgresql://postgres:@/postgres?host=/run/local", "sqlite:///demo.sqlite3"])
