@@ -73,6 +73,10 @@ class JobType:
         return Limits(**{name: getattr(self, name) for name in LIMITS})
 
     @property
+    def may_time_out(self) -> bool:
+        return self.timeout is not None or bool(self.timeouts)
+
+    @property
     def runs_in_loop(self) -> bool:
         return self.is_async and self.isolation == "thread"
 

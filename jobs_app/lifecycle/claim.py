@@ -9,15 +9,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.lifecycle.cursors import run_pinned
 from jobs_app.lifecycle.database import (
     NOW,
     is_postgres,
     now_parameter,
-    own_plan,
-    pin,
     read_sqlite_time,
     sqlite_after,
     write_transaction,
@@ -29,7 +27,6 @@ class ClaimedJob(NamedTuple):
     """What a worker needs to run a job and to report about it."""
 
     id: UUID
-    token: UUID
     job_type: str
     queue: str
     priority: int
@@ -53,6 +50,7 @@ class ClaimedJob(NamedTuple):
     timeout_seconds: float | None  # asked for at the enqueue
     policy: str
     gate: int
+    token: UUID  # proves whose claim it is
 
     @property
     def counted_attempts(self) -> int:
@@ -60,7 +58,7 @@ class ClaimedJob(NamedTuple):
         return self.attempts - self.free_attempts
 
 
-RETURNED = ", ".join(ClaimedJob._fields)
+RETURNED = ", ".join(ClaimedJob._fields[:-1])  # whoever claims made the token, and has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +124,9 @@ def claim(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]
         return []
     take = _claim_postgres if is_postgres(connection) else _claim_sqlite
     place = {(start.queue, start.priority): number for number, start in enumerate(starts)}
-    return sorted(take(connection, asked, starts), key=lambda job: (place[job.queue, job.priority], job.run_at, job.id))
+    jobs = take(connection, asked, starts)
+    jobs.sort(key=lambda job: (place[job.queue, job.priority], job.run_at, job.id.int))
+    return jobs
 
 
 def claim_parameters(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> dict[str, Any]:
@@ -148,18 +148,9 @@ def claim_parameters(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequ
 
 
 def _claim_postgres(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> list[ClaimedJob]:
-    is_ours = connection.get_autocommit()
-    raw: psycopg.Connection[Any] = connection.connection
     parameters = claim_parameters(connection, asked, starts)
-    with (
-        own_plan(connection, is_ours=is_ours),
-        connection.wrap_database_errors,
-        raw.transaction(),
-        psycopg.Cursor(raw) as cursor,
-    ):
-        pin(raw, is_ours=is_ours)
-        cursor.execute(POSTGRES, parameters)
-        return [ClaimedJob._make(row) for row in cursor.fetchall()]
+    rows = run_pinned(connection, POSTGRES, parameters, durable=not asked.ungated_retryable_only)
+    return [ClaimedJob._make((*row, asked.token)) for row in rows]
 
 
 def _claim_sqlite(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> list[ClaimedJob]:
@@ -179,20 +170,19 @@ def _claim_sqlite(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequenc
         for start in starts:
             lane = {"queue": start.queue, "priority": start.priority, "limit": asked.limit - len(claimed)}
             cursor.execute(SQLITE, common | lane)
-            claimed += [from_sqlite(row) for row in cursor.fetchall()]
+            claimed += [from_sqlite(row, asked.token) for row in cursor.fetchall()]
             if len(claimed) >= asked.limit:
                 break
     return claimed
 
 
-def from_sqlite(row: Sequence[Any]) -> ClaimedJob:
-    job = ClaimedJob._make(row)
+def from_sqlite(row: Sequence[Any], token: UUID) -> ClaimedJob:
+    job = ClaimedJob._make((*row, token))
     return job._replace(
         id=UUID(row[0]),
-        token=UUID(row[1]),
-        run_at=read_sqlite_time(row[5]),
-        queued_at=read_sqlite_time(row[6]),
-        started_at=read_sqlite_time(row[7]),
+        run_at=read_sqlite_time(job.run_at),
+        queued_at=read_sqlite_time(job.queued_at),
+        started_at=read_sqlite_time(job.started_at),
         parent=UUID(job.parent) if job.parent else None,  # type: ignore[arg-type]
-        slot_at=None if row[17] is None else read_sqlite_time(row[17]),
+        slot_at=None if job.slot_at is None else read_sqlite_time(job.slot_at),
     )

@@ -42,6 +42,7 @@ BEGIN_PINNED = (
     f"SET TRANSACTION ISOLATION LEVEL READ COMMITTED; {PIN_PLAN}, "
     "set_config('idle_in_transaction_session_timeout', '10s', true)"
 )
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"  # the same for one that is sent as a whole, and never idle
 TRY_AGAIN = "40"  # SQLSTATE class of serialization failures and deadlocks
 
 _writers: dict[str, threading.RLock] = defaultdict(threading.RLock)

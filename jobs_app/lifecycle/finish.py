@@ -14,7 +14,7 @@ from jobs_app.lifecycle.database import apart, is_data_at_fault, is_postgres, pi
 from jobs_app.lifecycle.moves import Ended, remove
 from jobs_app.lifecycle.relation import relation
 from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
-from jobs_app.models import ONE_QUEUED
+from jobs_app.models import ONE_QUEUED, Gate
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean
 
@@ -88,18 +88,24 @@ def _finish_halves(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> s
 
 def _store_apart(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
     """A host's transaction goes on after rows that are refused, and so do we, with what is left of them."""
-    with apart(connection):
-        return _store(connection, ended)
+    try:
+        with apart(connection):
+            return _store(connection, ended, unknown=True)
+    except IntegrityError:  # history knows one: its report comes late, or its id was used before
+        with apart(connection):
+            return _store(connection, ended)
 
 
-def _store(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
+def _store(connection: BaseDatabaseWrapper, ended: Sequence[Ended], *, unknown: bool = False) -> set[UUID]:
     reports = _one_each(ended)
+    if is_postgres(connection) and all(one.state != "queued" and one.gate != Gate.KEY for one in reports):
+        return remove(connection, reports, unknown=unknown)  # nobody to wake: one statement, and one round trip
     waiting = [one for one in reports if one.state == "queued"]
     final = [one for one in reports if one.state != "queued"]
     with pinned_transaction(connection):
         if waiting and len(reports) > 1:
             _lock_in_order(connection, reports)
-        return remove(connection, final) | requeue(connection, waiting)
+        return remove(connection, final, unknown=unknown) | requeue(connection, waiting)
 
 
 def _one_each(ended: Sequence[Ended]) -> Sequence[Ended]:

@@ -7,15 +7,16 @@ which is most of them. SQLite gets one JSON text through `json_each`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, sqlite_after, sqlite_time
 
-# "after" is a number of seconds from now, turned into a moment by the database's clock.
+# "after" and "ago" are seconds from now and before it, turned into moments by the database's clock.
 POSTGRES_TYPES = {
     "uuid": "uuid",
     "text": "text",
@@ -25,6 +26,17 @@ POSTGRES_TYPES = {
     "time": "timestamptz",
     "float": "float8",
     "after": "float8",
+    "ago": "float8",
+}
+MOMENTS = {"after": "+", "ago": "-"}
+
+# As the text of an array, put together here: psycopg looks at each element (measured, 1.5 us for an id instead of 0.3).
+ARRAY_TEXTS: dict[str, Callable[[Any], str]] = {
+    "uuid": attrgetter("hex"),
+    "int": str,
+    "float": str,
+    "after": str,
+    "ago": "%.6f".__mod__,
 }
 
 
@@ -52,19 +64,26 @@ def _postgres(columns: Mapping[str, str], rows: Sequence[Sequence[Any]], now: An
     chosen, arrays, names = [], [], []
     for (name, kind), given in zip(columns.items(), zip(*rows, strict=True), strict=True):
         cast = POSTGRES_TYPES[kind]
-        # psycopg refuses an array of whole and other numbers
-        values = [None if value is None else float(value) for value in given] if cast == "float8" else given
-        if _is_constant(values):
-            parameters[name] = values[0]
+        if _is_constant(given):
+            parameters[name] = given[0]
             value = f"%({name})s::{cast}"
         else:
-            parameters[name] = list(values)
+            parameters[name] = _array(kind, given)
             arrays.append(f"%({name})s::{cast}[]")
             names.append(name)
             value = f"given.{name}"
-        chosen.append(f"{NOW} + make_interval(secs => {value}) AS {name}" if kind == "after" else f"{value} AS {name}")
+        if kind in MOMENTS:
+            value = f"{NOW} {MOMENTS[kind]} make_interval(secs => {value})"
+        chosen.append(f"{value} AS {name}")
     source = f" FROM unnest({', '.join(arrays)}) AS given({', '.join(names)})" if arrays else ""
     return f"SELECT {', '.join(chosen)}{source}", parameters
+
+
+def _array(kind: str, values: Sequence[Any]) -> list[Any] | str:
+    write = ARRAY_TEXTS.get(kind)
+    if write is None:
+        return list(values)
+    return "{" + ",".join(["NULL" if value is None else write(value) for value in values]) + "}"
 
 
 def _sqlite(columns: Mapping[str, str], rows: Sequence[Sequence[Any]], now: str) -> tuple[str, dict[str, Any]]:
@@ -80,13 +99,12 @@ def _sqlite_value(kind: str, value: Any, now: str) -> Any:
         return None
     if kind == "uuid":
         return value.hex
-    if kind == "after":
-        return sqlite_after(now, value)
+    if kind in MOMENTS:
+        return sqlite_after(now, value if kind == "after" else -value)
     if isinstance(value, datetime):
         return sqlite_time(value)
     return value
 
 
-def _is_constant(values: Sequence[Any]) -> bool:
-    first = values[0]
-    return all(value is first or value == first for value in values)
+def _is_constant(values: tuple[Any, ...]) -> bool:
+    return values.count(values[0]) == len(values)

@@ -26,13 +26,14 @@ SQLITE = TAKE.format(now="%(now)s", until="%(until)s")
 def take(connection: BaseDatabaseWrapper, run_id: UUID, *, worker_id: str, lease: float) -> ClaimedJob | None:
     """The job, ours for `lease` seconds from now; None if it is not due, is held, or waits no more."""
     now = now_parameter(connection)
-    given: dict[str, Any] = {"id": run_id, "token": uuid4(), "worker_id": worker_id, "now": now, "lease": lease}
+    token = uuid4()
+    given: dict[str, Any] = {"id": run_id, "token": token, "worker_id": worker_id, "now": now, "lease": lease}
     if is_postgres(connection):
         row = _first(connection, POSTGRES, given)
-        return None if row is None else ClaimedJob._make(row)
-    given |= {"id": run_id.hex, "token": given["token"].hex, "until": sqlite_after(now, lease)}
+        return None if row is None else ClaimedJob._make((*row, token))
+    given |= {"id": run_id.hex, "token": token.hex, "until": sqlite_after(now, lease)}
     row = _first(connection, SQLITE, given)
-    return None if row is None else from_sqlite(row)
+    return None if row is None else from_sqlite(row, token)
 
 
 def _first(connection: BaseDatabaseWrapper, sql: str, parameters: dict[str, Any]) -> tuple[Any, ...] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import uniform
 from typing import NamedTuple
@@ -56,7 +56,7 @@ class Claimer(Loop):
         types: Callable[[], list[str]],
         room: Callable[[], Room],
         in_hand: Callable[[], Iterable[ClaimedJob]],
-        launch: Callable[[list[ClaimedJob]], None],
+        launch: Callable[[Sequence[ClaimedJob]], None],
         call_janitor: Callable[[], object],
     ) -> None:
         super().__init__("claimer")
@@ -190,7 +190,8 @@ class Claimer(Loop):
         self._lanes.claimed(starts, time.monotonic() - began, kind=portion.kind)
         if runnable := self._gates.keep_gates(self.connection, jobs):
             self._launch(runnable)
-        for job in jobs:
+        last = {(job.queue, job.priority): job for job in jobs}  # in order, so the last of each lane stays
+        for job in last.values():
             self._lanes.remember(job.queue, job.priority, job.run_at, job.id, kind=portion.kind)
         return len(jobs)
 

@@ -29,38 +29,23 @@ _UNSET = object()
 class JobContext:
     """`current_job()` inside a handler. Safe to use from every thread and task of the job."""
 
-    __slots__ = (
-        "_job",
-        "_lock",
-        "_log",
-        "_log_size",
-        "_meta",
-        "_progress",
-        "_result",
-        "_saved",
-        "cancelled",
-        "deadline",
-        "lease_lost",
-        "timeout",
-        "worker",
-        "worker_id",
-    )
+    # Most jobs say nothing, and setting what stays as it is would take longer than the rest of a context.
+    _lock: threading.Lock | None = None
+    _log: deque[str] | None = None
+    _log_size = 0
+    _meta: dict[str, Any] | None = None
+    _progress: Progress | None = None
+    _saved: Progress | None = None
+    _result: Any = _UNSET
+    cancelled = False  # someone asked this job to stop
+    timeout: float | None = None  # seconds
+    deadline: float | None = None  # by time.monotonic(), from the handler's start
+    lease_lost = False  # another worker may own it by now; its report will be refused
 
-    def __init__(self, job: ClaimedJob, *, worker: str, worker_id: str) -> None:
+    def __init__(self, job: ClaimedJob, worker: str, worker_id: str) -> None:
         self._job = job
-        self._lock: threading.Lock | None = None
-        self._log: deque[str] | None = None
-        self._log_size = 0
-        self._meta: dict[str, Any] | None = None
-        self._progress: Progress | None = None
-        self._saved: Progress | None = None
-        self._result: Any = _UNSET
         self.worker = worker  # short, as in logs
         self.worker_id = worker_id
-        self.cancelled = False  # someone asked this job to stop
-        self.timeout: float | None = None  # seconds
-        self.deadline: float | None = None  # by time.monotonic(), from the handler's start
-        self.lease_lost = False  # another worker may own it by now; its report will be refused
 
     @property
     def id(self) -> UUID:
@@ -138,10 +123,9 @@ class JobContext:
         if self.cancelled:
             raise JobCancelled("asked to stop")
 
-    def begin(self, started: float, timeout: float | None) -> None:
-        """The handler's clock starts, says the worker."""
-        self.timeout = timeout
-        self.deadline = None if timeout is None else started + timeout
+    def begin(self, started: float, timeout: float) -> None:
+        """The clock of a handler with a timeout starts, says the worker."""
+        self.timeout, self.deadline = timeout, started + timeout
 
     def progress(
         self,

@@ -29,7 +29,7 @@ class Crew:
         return self._event_loop.is_blocked
 
     def launch(self, flights: Sequence[Flight]) -> None:
-        """Each into its own slot; short ones in chunks, as many as the threads that share them."""
+        """Each into its own slot; short ones in chunks."""
         short: dict[str, list[Flight]] = {}
         for flight in flights:
             if flight.job_type.isolation == "process":
@@ -41,7 +41,7 @@ class Crew:
             else:
                 self._threads.submit(Chunk([flight]))
         for job_type, together in short.items():
-            size = min(self._pace.chunk(job_type), -(-len(together) // self.size))
+            size = self._pace.chunk(job_type, len(together), self.size)
             for start in range(0, len(together), size):
                 self._threads.submit(Chunk(together[start : start + size]))
 

@@ -19,7 +19,7 @@ from django.db import close_old_connections, connections, reset_queries
 from jobs_app.conf import get_settings
 from jobs_app.worker.flight import Cut, Flight, Report
 from jobs_app.worker.runner import run, run_async
-from jobs_app.worker.tidying import tidy
+from jobs_app.worker.tidying import has_connections, tidy
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -84,7 +84,8 @@ class Threads:
     def _work(self) -> None:
         try:
             while (chunk := self._queue.get()) is not None:
-                tidy()  # it may have waited for long
+                if has_connections():
+                    tidy()  # it may have waited for long
                 while flight := self._next(chunk):
                     self._run(flight)
                 self._chunks.discard(chunk)
@@ -95,8 +96,9 @@ class Threads:
         report = run(flight)
         if os.getpid() != self._pid:
             os._exit(0)  # a copy of the worker that the handler forked and forgot to end
-        reset_queries()
-        tidy()
+        if has_connections():  # most handlers that take microseconds have none, and looking for them costs as much
+            reset_queries()
+            tidy()
         self._done(flight, report)
 
     @staticmethod

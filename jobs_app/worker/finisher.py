@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from jobs_app.lifecycle.finish import finish, settled
+from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.quarantine import quarantine
 from jobs_app.runtime.loops import Loop
 from jobs_app.signals import job_finished
@@ -24,10 +25,10 @@ IDLE_SECONDS = 5.0
 
 
 class Finisher(Loop):
-    def __init__(self, hangar: Hangar, told: Callable[[Report], None]) -> None:
+    def __init__(self, hangar: Hangar, told: Callable[[Sequence[Report]], None]) -> None:
         super().__init__("finisher")
         self._hangar = hangar
-        self._told = told  # called for each stored report
+        self._told = told  # called with what was stored
         self._reports: deque[Report] = deque()
         self._batch: list[Report] = []
         self._unsure = False  # the connection broke while this batch was being stored
@@ -61,15 +62,16 @@ class Finisher(Loop):
         self._fill_batch()
 
     def _fill_batch(self) -> None:
-        ids: set[UUID] = set()
+        ids: set[int] = set()
         size = 0
-        while self._reports and len(ids) < ROWS_PER_STATEMENT and size < BYTES_PER_STATEMENT:
-            ended = self._reports[0].ended
-            if ended.id in ids:  # lost and claimed again by this very worker; accepted is known by the id alone
+        reports, batch = self._reports, self._batch
+        while reports and len(batch) < ROWS_PER_STATEMENT and size < BYTES_PER_STATEMENT:
+            ended = reports[0].ended
+            if ended.id.int in ids:  # lost and claimed again by this very worker; accepted is known by the id alone
                 return
-            ids.add(ended.id)
+            ids.add(ended.id.int)
             size += len(ended.result or "") + len(ended.log) + len(ended.traceback)
-            self._batch.append(self._reports.popleft())
+            batch.append(reports.popleft())
 
     def _store(self, batch: list[Report]) -> None:
         fresh = [report for report in batch if not report.stored]
@@ -81,12 +83,12 @@ class Finisher(Loop):
             if unsure and missing:
                 accepted |= settled(self.connection, missing)
             self._unsure = False
-        for report in batch:
-            self._settle(report, accepted=report.ended.id in accepted)
-        if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
-            for report in batch:
-                if report.ended.id in accepted:
-                    job_finished.send_robust(report.flight.job_type, job=report.flight.job, ended=report.ended)
+        self._settle(batch, accepted)
+
+    def _tell_lost(self, lost: Sequence[Ended]) -> None:
+        self.counts["lost"] += len(lost)
+        for ended in lost:
+            logger.warning("job=%s lost its lease; its %s is not recorded", ended.id, ended.outcome)
 
     def _send(self, reports: list[Report]) -> set[UUID]:
         now = time.monotonic()
@@ -98,14 +100,18 @@ class Finisher(Loop):
         quarantine(self.connection, ended)
         return finish(self.connection, ended)
 
-    def _settle(self, report: Report, *, accepted: bool) -> None:
-        flight, ended = report.flight, report.ended
-        self._hangar.remove(flight)
-        if not accepted:
-            self.counts["lost"] += 1
-            logger.warning("job=%s lost its lease; its %s is not recorded", ended.id, ended.outcome)
-            return
-        self.counts[ended.state] += 1
-        self._told(report)
-        if ended.state == "failed":
-            logger.warning("job=%s type=%s failed: %s", ended.id, flight.job.job_type, ended.error)
+    def _settle(self, batch: Sequence[Report], accepted: set[UUID]) -> None:
+        stored = batch
+        if len(accepted) < len(batch):
+            stored = [report for report in batch if report.ended.id in accepted]
+            self._tell_lost([report.ended for report in batch if report.ended.id not in accepted])
+        self._hangar.remove([report.flight for report in batch])
+        self.counts.update([report.ended.state for report in stored])
+        self._told(stored)
+        for report in stored:
+            if report.ended.state == "failed":
+                job_type, ended = report.flight.job.job_type, report.ended
+                logger.warning("job=%s type=%s failed: %s", ended.id, job_type, ended.error)
+        if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
+            for report in stored:
+                job_finished.send_robust(report.flight.job_type, job=report.flight.job, ended=report.ended)

@@ -84,14 +84,13 @@ class Gatekeeper:
         """By the monotonic clock."""
         return min(self._not_before.values(), default=float("inf"))
 
-    def keep_gates(self, connection: BaseDatabaseWrapper, jobs: Sequence[ClaimedJob]) -> list[ClaimedJob]:
+    def keep_gates(self, connection: BaseDatabaseWrapper, jobs: Sequence[ClaimedJob]) -> Sequence[ClaimedJob]:
         """What may run, of jobs that were claimed; what was stored before its limits were set goes to its gate."""
-        misplaced = [
-            Misplaced(job.id, job.token, gate)
-            for job in jobs
-            if job.gate < (gate := self.rules.gate_of(job.queue, job.job_type, job.policy))
-        ]
-        gone = put_back(connection, misplaced)
+        wanted = {kind: self.rules.gate_of(*kind) for kind in {(job.queue, job.job_type, job.policy) for job in jobs}}
+        if not any(wanted.values()):
+            return jobs
+        gates = [(job, wanted[job.queue, job.job_type, job.policy]) for job in jobs]
+        gone = put_back(connection, [Misplaced(job.id, job.token, gate) for job, gate in gates if job.gate < gate])
         for job in jobs:
             if job.id in gone:
                 self.freed(job.queue)

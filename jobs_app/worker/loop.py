@@ -66,6 +66,7 @@ class Worker:
     def __post_init__(self) -> None:
         options = self.options
         self.identity = Identity.new(options.name)
+        self._id, self._short_name = self.identity.id, self.identity.short
         self.hangar = Hangar()
         self.pace = Pace()
         self.stop_requested = threading.Event()
@@ -141,7 +142,7 @@ class Worker:
     def _room(self) -> Room:
         in_hand = self._in_hand()
         left = self._left()
-        ahead = self.pace.ahead()
+        ahead = self.pace.ahead(self.options.concurrency)
         self._enough = self.options.concurrency + ahead // 2
         if self.finisher.pending > MOST_UNSTORED or not self.beat.is_announced:
             return Room(now=0, ahead=0)
@@ -161,32 +162,35 @@ class Worker:
     def _left(self) -> int:
         return 10**9 if self.options.max_jobs is None else self.options.max_jobs - self._claimed
 
-    def _launch(self, jobs: list[ClaimedJob]) -> None:
+    def _launch(self, jobs: Sequence[ClaimedJob]) -> None:
         self._claimed += len(jobs)
         flights = [self._board(job) for job in jobs]
-        for flight in flights:
-            self.hangar.add(flight)
+        self.hangar.add(flights)
         if self.stop_requested.is_set():  # it came while this claim was under way
             self._give_back(flights)
         else:
             self._crew.launch(flights)
 
     def _board(self, job: ClaimedJob) -> Flight:
-        return board(job, worker=self.identity.short, worker_id=self.identity.id, lease=self.options.lease)
+        return board(job, worker=self._short_name, worker_id=self._id, lease=self.options.lease)
 
     def _done(self, flight: Flight, report: Report | None) -> None:
         if report is None:
-            self.hangar.remove(flight)
+            self.hangar.remove([flight])
             self.finisher.counts["lost"] += 1
         else:
             self.finisher.put(report)
         self._wake_claimer()
 
-    def _stored(self, report: Report) -> None:
-        if report.started is not None:
-            self.pace.note(report.flight.job.job_type, report.finished - report.started)
-        if report.flight.job.gate:
-            self.claimer.freed(report.flight.job.queue)
+    def _stored(self, reports: Sequence[Report]) -> None:
+        durations: dict[str, list[float]] = {}
+        for report in reports:
+            if report.started is not None:
+                durations.setdefault(report.flight.job.job_type, []).append(report.finished - report.started)
+        for job_type, seconds in durations.items():
+            self.pace.note(job_type, sum(seconds), len(seconds))
+        for queue in {report.flight.job.queue for report in reports if report.flight.job.gate}:
+            self.claimer.freed(queue)
         self._stored_at = time.monotonic()
         if not self._idle.is_set():
             self._idle.set()

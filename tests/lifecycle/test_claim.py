@@ -10,7 +10,6 @@ import pytest
 from django.db import OperationalError, connection
 
 from jobs_app.lifecycle.claim import ClaimedJob
-from jobs_app.lifecycle.database import pin
 from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.finish import finish
 from jobs_app.lifecycle.heartbeat import Progress, save_progress
@@ -308,16 +307,19 @@ def test_a_row_that_changed_since_the_claim_began_is_no_error_whatever_the_hosts
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     first, second = stored(2)
+    # The pin comes first in its transaction, and here it waits for another session, which changes a row meanwhile.
+    monkeypatch.setattr("jobs_app.lifecycle.cursors.PIN_PLAN", "SELECT pg_advisory_xact_lock(4711)")
     with sessions(2) as [host, other]:
+        host.do(execute, "SET default_transaction_isolation = 'repeatable read'")
+        other.begin()
+        other.do(execute, "SELECT pg_advisory_xact_lock(4711)")
+        claiming = host.start(take)
+        host.until_blocked(claiming)
+        other.do(lambda: Job.objects.filter(id=first).update(hold=Hold.PAUSE))
+        other.commit()
+        assert [job.id for job in claiming.result(timeout=60)] == [second]
 
-        def begin_strictly() -> None:
-            with connection.cursor() as cursor:
-                cursor.execute("SET default_transaction_isolation = 'repeatable read'")
 
-        def pin_then_change(raw: Any, *, is_ours: bool) -> None:
-            pin(raw, is_ours=is_ours)
-            other.do(lambda: Job.objects.filter(id=first).update(hold=Hold.PAUSE))
-
-        host.do(begin_strictly)
-        monkeypatch.setattr("jobs_app.lifecycle.claim.pin", pin_then_change)
-        assert [job.id for job in host.do(take)] == [second]
+def execute(sql: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql)

@@ -95,7 +95,7 @@ def test_a_wait_beyond_all_calendars_is_a_long_wait(delay: float) -> None:
 def test_what_is_wrong_with_the_server_is_not_blamed_on_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
 
-    def down(_: Any, ended: list[Any]) -> Any:
+    def down(_: Any, ended: list[Any], **options: Any) -> Any:
         tries.append(len(ended))
         raise OperationalError("the database system is shutting down")
 
@@ -113,9 +113,9 @@ def test_large_results_are_spread_over_more_statements(monkeypatch: pytest.Monke
     sizes: list[int] = []
     store = module._store
 
-    def noting(connection: Any, ended: list[Any]) -> Any:
+    def noting(connection: Any, ended: list[Any], **options: Any) -> Any:
         sizes.append(sum(len(one.result) for one in ended))
-        return store(connection, ended)
+        return store(connection, ended, **options)
 
     monkeypatch.setattr(module, "_store", noting)
     monkeypatch.setattr(module, "BYTES_PER_STATEMENT", 2500)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jobs_app.lifecycle.database import frozen_clock, is_postgres, read_sqlite_time
-from jobs_app.lifecycle.relation import POSTGRES_TYPES, relation
+from jobs_app.lifecycle.relation import MOMENTS, POSTGRES_TYPES, relation
 from tests.lifecycle.rows import T
 
 pytestmark = pytest.mark.django_db
@@ -30,6 +30,7 @@ VALUES = {
     "time": st.integers(-(10**9), 10**9).map(lambda seconds: T + timedelta(seconds=seconds, microseconds=7)),
     "float": st.integers(-(2**40), 2**40).map(lambda number: number / 8),
     "after": SECONDS,
+    "ago": SECONDS,
 }
 
 
@@ -43,13 +44,15 @@ def selected(columns: dict[str, str], rows: list[tuple[Any, ...]]) -> list[tuple
 def _read(kind: str, value: Any) -> Any:
     if value is None or is_postgres(connection):
         return value
-    convert: dict[str, Any] = {"uuid": UUID, "time": read_sqlite_time, "after": read_sqlite_time, "bool": bool}
+    convert: dict[str, Any] = {"uuid": UUID, "time": read_sqlite_time, "bool": bool} | dict.fromkeys(MOMENTS, read_sqlite_time)
     return convert.get(kind, lambda same: same)(value)
 
 
 def told(kind: str, value: Any) -> Any:
     """What is expected back: seconds come as a moment, everything else as it was."""
-    return T + timedelta(seconds=value) if kind == "after" and value is not None else value
+    if kind not in MOMENTS or value is None:
+        return value
+    return T + timedelta(seconds=value if kind == "after" else -value)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -60,7 +63,7 @@ def test_rows_come_back_as_they_were_given(rows: list[tuple[Any, ...]]) -> None:
     assert [row[0] for row in found] == list(range(len(rows)))
     for given_row, row in zip(rows, found, strict=True):
         for kind, value, back in zip(NAMES, given_row, row[1:], strict=True):
-            if kind == "after" and value is not None:
+            if kind in MOMENTS and value is not None:
                 assert abs(back - told(kind, value)) < timedelta(milliseconds=1)
             else:
                 assert back == value
@@ -70,7 +73,7 @@ def test_a_column_of_one_value_is_sent_once(is_postgres: bool) -> None:
     sql, parameters = relation(connection, {"id": "int", "queue": "text"}, [(number, "mail") for number in range(100)])
     if is_postgres:
         assert parameters["queue"] == "mail"
-        assert len(parameters["id"]) == 100
+        assert parameters["id"].count(",") == 99
     assert selected({"id": "int", "queue": "text"}, [(1, "mail"), (2, "mail")]) == [(1, "mail"), (2, "mail")]
     assert sql.startswith("SELECT")
 

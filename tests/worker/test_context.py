@@ -173,7 +173,7 @@ def test_threads_of_a_job_may_report_at_the_same_time() -> None:
     assert context.meta == dict.fromkeys("abcd", 499)
 
 
-def started_ago(seconds: float, timeout: float | None) -> Any:
+def started_ago(seconds: float, timeout: float) -> Any:
     context = context_of()
     context.begin(time.monotonic() - seconds, timeout)
     return context
@@ -189,7 +189,7 @@ def test_a_call_inside_a_job_may_take_what_is_left_and_never_more_than_its_limit
 
 
 def test_without_a_timeout_the_limit_alone_counts() -> None:
-    context = started_ago(1000, None)
+    context = context_of()
     assert (context.remaining(), context.remaining(limit=180)) == (None, 180)
     assert (context.timeout, context.deadline) == (None, None)
     context.check_timeout()

@@ -42,8 +42,7 @@ def test_a_hangar_tells_what_waits_what_runs_and_what_ended(sample: Any) -> None
     running.started = time.monotonic()
     ended.started = time.monotonic()
     ended.end()
-    for flight in (waiting, running, ended):
-        hangar.add(flight)
+    hangar.add([waiting, running, ended])
     assert len(hangar) == 3
     assert hangar.open() == [waiting, running]
     assert hangar.running() == [running]
@@ -54,8 +53,7 @@ def test_a_lease_is_held_until_the_report_is_stored_but_not_for_ever(sample: Any
     running, ended, stuck = (flight_of(sample) for _ in range(3))
     ended.end()
     stuck.ended_at = time.monotonic() - UNSTORED_SECONDS - 1
-    for flight in (running, ended, stuck):
-        hangar.add(flight)
+    hangar.add([running, ended, stuck])
     assert [held.id for held in hangar.held()] == [running.job.id, ended.job.id]
 
 
@@ -63,9 +61,10 @@ def test_a_job_that_came_back_to_this_worker_is_not_removed_by_the_end_of_its_ol
     hangar = Hangar()
     older = flight_of(sample)
     newer = flight_of(sample, id=older.job.id)
-    hangar.add(older)
-    hangar.add(newer)
-    hangar.remove(older)
+    hangar.add([older])
+    hangar.add([newer])
+    assert hangar.all() == [older, newer]
+    hangar.remove([older])
     assert hangar.all() == [newer]
 
 
@@ -75,6 +74,5 @@ def test_slow_are_those_that_run_for_long(sample: Any) -> None:
     quick.started = time.monotonic()
     slow.started = ended.started = time.monotonic() - 1
     ended.end()
-    for flight in (waiting, quick, slow, ended):
-        hangar.add(flight)
+    hangar.add([waiting, quick, slow, ended])
     assert hangar.slow(0.5) == [slow]

@@ -15,7 +15,7 @@ from jobs_app.worker.context import JobContext
 from jobs_app.worker.flight import Flight
 
 NO_TOKEN = UUID(int=0)  # a child reports to its worker alone, and needs no proof of whose claim it is
-KEPT_BY_WORKER = ("id", "token", "log", "started_ago", "finished_ago", "keep_token")
+KEPT_BY_WORKER = ("id", "token", "log", "started_ago", "finished_ago", "keep_token", "gate")
 HINTS = get_type_hints(ClaimedJob)
 ENDING = [field.name for field in fields(Ended) if field.name not in KEPT_BY_WORKER]
 
@@ -36,7 +36,8 @@ def order_for(flight: Flight) -> dict[str, Any]:
 def flight_from(order: dict[str, Any], job: ClaimedJob, context: JobContext) -> Flight:
     flight = Flight(job, registry.get(job.job_type), context, order["lease"], order["claimed"])
     flight.started, flight.timeout = order["started"], order["timeout"]
-    context.begin(order["started"], flight.timeout)
+    if flight.timeout is not None:
+        context.begin(order["started"], flight.timeout)
     return flight
 
 
@@ -61,7 +62,7 @@ def pack_ending(ended: Ended) -> dict[str, Any]:
 
 
 def unpack_ending(packed: dict[str, Any], job: ClaimedJob, log: str) -> Ended:
-    return Ended(id=job.id, token=job.token, log=log, **packed)
+    return Ended(id=job.id, token=job.token, log=log, gate=job.gate, **packed)
 
 
 def _packed(value: Any) -> Any:

@@ -1,0 +1,73 @@
+"""How the statements that carry hundreds of rows get to PostgreSQL and back.
+
+Django's own cursor binds parameters by pasting them into the text of the statement, and reads moments in Python:
+measured, 3 us a row for the three moments of a job where psycopg's C code takes 0.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+from psycopg.types.datetime import TimestamptzLoader
+
+from jobs_app.lifecycle.database import BEGIN, PIN_PLAN, is_postgres, pinned_transaction
+
+# What a crash of the server may forget: a claim, whose job is then due again as if its worker had gone silent. The
+# report of a later end makes it durable too. Waiting for the disk was a fifth of a claimer's time.
+NOT_DURABLE = ", set_config('synchronous_commit', 'off', true)"
+
+
+@contextmanager
+def bulk_cursor(connection: BaseDatabaseWrapper) -> Iterator[CursorWrapper]:
+    """Parameters are bound by the server; Django's wrappers and query logs see its statements as any others."""
+    if not is_postgres(connection):
+        with connection.cursor() as cursor:
+            yield cursor
+        return
+    connection.ensure_connection()
+    with psycopg.Cursor(connection.connection) as raw:
+        raw.adapters.register_loader("timestamptz", TimestamptzLoader)
+        yield connection.make_debug_cursor(raw) if connection.queries_logged else connection.make_cursor(raw)
+
+
+def run_pinned(
+    connection: BaseDatabaseWrapper, sql: str, parameters: Mapping[str, Any], *, durable: bool = True
+) -> list[tuple[Any, ...]]:
+    """The rows of one statement with a pinned plan, in a transaction of its own, or within the host's."""
+    connection.ensure_connection()
+    if connection.in_atomic_block or not connection.get_autocommit() or not psycopg.Pipeline.is_supported():
+        with pinned_transaction(connection), bulk_cursor(connection) as cursor:
+            cursor.execute(sql, parameters)
+            return cursor.fetchall()
+    return _in_one_trip(connection, sql, parameters, PIN_PLAN if durable else PIN_PLAN + NOT_DURABLE)
+
+
+def _in_one_trip(
+    connection: BaseDatabaseWrapper, sql: str, parameters: Mapping[str, Any], pin: str
+) -> list[tuple[Any, ...]]:
+    """Begin, pin, statement and commit are sent together: three waits for the server less."""
+    raw: psycopg.Connection[Any] = connection.connection
+    try:
+        with connection.wrap_database_errors, raw.pipeline(), bulk_cursor(connection) as cursor:
+            raw.execute(BEGIN)
+            raw.execute(pin)
+            cursor.execute(sql, parameters)
+            raw.execute("COMMIT")
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+    except BaseException:
+        _clean_up(raw)
+        raise
+    return rows  # now: the commit has been heard of
+
+
+def _clean_up(raw: psycopg.Connection[Any]) -> None:
+    """A connection that cannot even roll back is of no use to anybody."""
+    try:
+        raw.rollback()
+    except psycopg.Error:
+        raw.close()
