@@ -24,7 +24,7 @@ SIDE_BY_SIDE := -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-sqlite test-postgres lint format slow matrix spec clean
+.PHONY: help demo test test-sqlite test-postgres lint format slow bench bench-peers matrix spec clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,13 @@ test-postgres: $(VENV)/dev.stamp  ## the suite on PostgreSQL, likewise
 slow: $(VENV)/dev.stamp  ## the tests that take long, on PostgreSQL
 	@echo "==== slow tests on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
 	@exec $(ON_POSTGRES) $(PY) -m pytest -m slow $(ARGS)
+
+bench: $(VENV)/dev.stamp  ## measure the app, ten minutes at most; ARGS="--only drain,latency" for a part of it
+	@exec $(ON_POSTGRES) $(PY) -m benchmarks $(ARGS)
+
+bench-peers: $(VENV)/dev.stamp  ## measure other queues beside it, more than an hour; they are installed into .local/bench
+	-@$(PY) -m benchmarks.peers.installing
+	@exec $(ON_POSTGRES) $(PY) -m benchmarks --peers $(ARGS)
 
 lint: $(VENV)/dev.stamp  ## style, types, layers, missing migrations
 	@echo "==== lint ===="

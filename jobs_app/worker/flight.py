@@ -35,9 +35,7 @@ class Flight:
     is_overdue_told = False
     on_error: Callable[[BaseException], object] | None = None  # hears what the handler raised
 
-    def __init__(
-        self, job: ClaimedJob, job_type: JobType, context: JobContext, lease: float, claimed: float
-    ) -> None:
+    def __init__(self, job: ClaimedJob, job_type: JobType, context: JobContext, lease: float, claimed: float) -> None:
         self.job = job
         self.job_type = job_type
         self.context = context

@@ -44,7 +44,9 @@ def selected(columns: dict[str, str], rows: list[tuple[Any, ...]]) -> list[tuple
 def _read(kind: str, value: Any) -> Any:
     if value is None or is_postgres(connection):
         return value
-    convert: dict[str, Any] = {"uuid": UUID, "time": read_sqlite_time, "bool": bool} | dict.fromkeys(MOMENTS, read_sqlite_time)
+    convert: dict[str, Any] = {"uuid": UUID, "time": read_sqlite_time, "bool": bool} | dict.fromkeys(
+        MOMENTS, read_sqlite_time
+    )
     return convert.get(kind, lambda same: same)(value)
 
 
