@@ -23,14 +23,16 @@ NOT_DURABLE = ", set_config('synchronous_commit', 'off', true)"
 
 
 @contextmanager
-def bulk_cursor(connection: BaseDatabaseWrapper) -> Iterator[CursorWrapper]:
+def bulk_cursor(
+    connection: BaseDatabaseWrapper, kind: type[psycopg.Cursor[Any]] = psycopg.Cursor
+) -> Iterator[CursorWrapper]:
     """Parameters are bound by the server; Django's wrappers and query logs see its statements as any others."""
     if not is_postgres(connection):
         with connection.cursor() as cursor:
             yield cursor
         return
     connection.ensure_connection()
-    with psycopg.Cursor(connection.connection) as raw:
+    with kind(connection.connection) as raw:
         raw.adapters.register_loader("timestamptz", TimestamptzLoader)
         yield connection.make_debug_cursor(raw) if connection.queries_logged else connection.make_cursor(raw)
 
@@ -40,29 +42,29 @@ def run_pinned(
 ) -> list[tuple[Any, ...]]:
     """The rows of one statement with a pinned plan, in a transaction of its own, or within the host's."""
     connection.ensure_connection()
-    if connection.in_atomic_block or not connection.get_autocommit() or not psycopg.Pipeline.is_supported():
+    if connection.in_atomic_block or not connection.get_autocommit():
         with pinned_transaction(connection), bulk_cursor(connection) as cursor:
             cursor.execute(sql, parameters)
             return cursor.fetchall()
-    return _in_one_trip(connection, sql, parameters, PIN_PLAN if durable else PIN_PLAN + NOT_DURABLE)
+    return _in_one_trip(connection, f"{BEGIN}; {PIN_PLAN}{'' if durable else NOT_DURABLE}; {sql}; COMMIT", parameters)
 
 
-def _in_one_trip(
-    connection: BaseDatabaseWrapper, sql: str, parameters: Mapping[str, Any], pin: str
-) -> list[tuple[Any, ...]]:
-    """Begin, pin, statement and commit are sent together: three waits for the server less."""
+def _in_one_trip(connection: BaseDatabaseWrapper, sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Begin, pin, statement and commit in one message: three waits for the server less.
+
+    Several statements in one message take their parameters as text. psycopg's pipeline mode would not need that, but
+    its steps are in Python: among busy threads it took 3 ms to send what this sends in 0.3.
+    """
     raw: psycopg.Connection[Any] = connection.connection
     try:
-        with connection.wrap_database_errors, raw.pipeline(), bulk_cursor(connection) as cursor:
-            raw.execute(BEGIN)
-            raw.execute(pin)
+        with bulk_cursor(connection, psycopg.ClientCursor) as cursor:
             cursor.execute(sql, parameters)
-            raw.execute("COMMIT")
-            rows: list[tuple[Any, ...]] = cursor.fetchall()
+            cursor.nextset()
+            cursor.nextset()
+            return cursor.fetchall()
     except BaseException:
         _clean_up(raw)
         raise
-    return rows  # now: the commit has been heard of
 
 
 def _clean_up(raw: psycopg.Connection[Any]) -> None:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.computing import computing
 from jobs_app.lifecycle.cursors import run_pinned
 from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
 from jobs_app.lifecycle.holds import hold_by_gate
@@ -158,8 +159,9 @@ def _move(
 ) -> set[UUID]:
     if not ended:
         return set()
-    in_order = sorted(ended, key=lambda one: one.id.int)  # everything that locks several jobs locks them by id
-    rows, parameters = relation(connection, COLUMNS, [_row(one) for one in in_order])
+    with computing():
+        in_order = sorted(ended, key=lambda one: one.id.int)  # everything that locks several jobs locks them by id
+        rows, parameters = relation(connection, COLUMNS, [_row(one) for one in in_order])
     if is_postgres(connection):
         moved = run_pinned(connection, postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)
     else:

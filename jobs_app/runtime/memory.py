@@ -1,7 +1,8 @@
-"""How much memory this process has."""
+"""How much memory this process has, and how often Python looks through it for garbage."""
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -13,3 +14,14 @@ def rss_bytes() -> int:
     except OSError:
         return 0
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def calm_collector() -> None:
+    """For a process that has loaded all it needs, and will now make and drop thousands of small objects a second.
+
+    What is loaded stays, so it is never looked through again: a full collection took 60 ms, in which no job ran. New
+    objects are looked through less often: some thousand jobs in hand are not garbage.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)

@@ -11,6 +11,7 @@ from random import uniform
 from typing import NamedTuple
 from uuid import uuid4
 
+from jobs_app.computing import computing
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
 from jobs_app.lifecycle.lanes import AHEAD, Lanes, find_lanes
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
@@ -25,8 +26,8 @@ from jobs_app.worker.serving import Serving
 LANES_EVERY_SECONDS = 1.0
 GATES_EVERY_SECONDS = 1.0
 LANES_SHARE = 0.05  # finding lanes may take this share of the time: an old open transaction makes it slow
-ANY_TYPE_EVERY_SECONDS = 0.05  # while short jobs come in full batches, others are asked for this often
-MOST_UNSTORED = 2000  # reports: what ran and what is recorded never drift further apart
+ANY_TYPE_EVERY_SECONDS = 0.1  # while short jobs come in full batches, others are asked for this often
+MOST_UNSTORED = 4000  # reports: what ran and what is recorded never drift further apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +190,8 @@ class Claimer(Loop):
             self._lanes.exhausted(starts, kind=portion.kind)
         self._lanes.claimed(starts, time.monotonic() - began, kind=portion.kind)
         if runnable := self._gates.keep_gates(self.connection, jobs):
-            self._launch(runnable)
+            with computing():
+                self._launch(runnable)
         last = {(job.queue, job.priority): job for job in jobs}  # in order, so the last of each lane stays
         for job in last.values():
             self._lanes.remember(job.queue, job.priority, job.run_at, job.id, kind=portion.kind)

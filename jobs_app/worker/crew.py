@@ -42,8 +42,9 @@ class Crew:
                 self._threads.submit(Chunk([flight]))
         for job_type, together in short.items():
             size = self._pace.chunk(job_type, len(together), self.size)
+            is_tiny = self._pace.is_tiny(job_type)
             for start in range(0, len(together), size):
-                self._threads.submit(Chunk(together[start : start + size]))
+                self._threads.submit(Chunk(together[start : start + size], is_tiny=is_tiny))
 
     def hurry(self, idle_seconds: float, *, running: int) -> list[Flight]:
         """Move what waits since so long to free threads; what finds none is given back by the caller.

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from asgiref.sync import SyncToAsync
 from django.db import close_old_connections, connections, reset_queries
 
+from jobs_app.computing import running_handlers
 from jobs_app.conf import get_settings
 from jobs_app.worker.flight import Cut, Flight, Report
 from jobs_app.worker.runner import run, run_async
@@ -25,6 +27,7 @@ logger = logging.getLogger("jobs_app.worker")
 
 TIDY_SECONDS = 1.0  # the thread that async handlers share for their queries is looked after this often
 SHORTEST_GRACE_SECONDS = 0.1  # between two cancels of a handler that goes on
+TURN_SECONDS = 0.001  # for tiny jobs, then whoever else computes has its turn
 BLOCKED_SECONDS = 0.5  # an event loop that does not answer for so long gets no more work
 
 Done = Callable[[Flight, Report | None], None]
@@ -33,11 +36,12 @@ Done = Callable[[Flight, Report | None], None]
 class Chunk:
     """Short jobs that one thread takes together: a hand-over costs more than the job. What waits long is taken back."""
 
-    __slots__ = ("flights", "touched")
+    __slots__ = ("flights", "is_tiny", "touched")
 
-    def __init__(self, flights: Iterable[Flight]) -> None:
+    def __init__(self, flights: Iterable[Flight], *, is_tiny: bool = False) -> None:
         self.flights = deque(flights)
         self.touched = time.monotonic()
+        self.is_tiny = is_tiny  # these compute, and take turns with who else does
 
 
 class Threads:
@@ -86,11 +90,17 @@ class Threads:
             while (chunk := self._queue.get()) is not None:
                 if has_connections():
                     tidy()  # it may have waited for long
-                while flight := self._next(chunk):
-                    self._run(flight)
+                while chunk.flights:
+                    with running_handlers() if chunk.is_tiny else nullcontext():
+                        self._run_some(chunk)
                 self._chunks.discard(chunk)
         finally:
             connections.close_all()
+
+    def _run_some(self, chunk: Chunk) -> None:
+        give_way = time.monotonic() + TURN_SECONDS
+        while chunk.touched < give_way and (flight := self._next(chunk)):
+            self._run(flight)
 
     def _run(self, flight: Flight) -> None:
         report = run(flight)

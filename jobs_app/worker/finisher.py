@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
+from jobs_app.computing import computing
 from jobs_app.lifecycle.finish import finish, settled
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.quarantine import quarantine
@@ -18,7 +19,7 @@ from jobs_app.worker.progress import save_words
 
 logger = logging.getLogger("jobs_app.worker")
 
-ROWS_PER_STATEMENT = 500
+ROWS_PER_STATEMENT = 1000
 BYTES_PER_STATEMENT = 8 * 1024 * 1024  # of results, logs and tracebacks; as jsonb they may be several times larger
 GATHER_SECONDS = 0.005  # a report waits this long for company
 IDLE_SECONDS = 5.0
@@ -59,7 +60,8 @@ class Finisher(Loop):
         if len(self._reports) < ROWS_PER_STATEMENT and not self.stopping and self._reports:
             time.sleep(GATHER_SECONDS)
         self.wake.clear()
-        self._fill_batch()
+        with computing():
+            self._fill_batch()
 
     def _fill_batch(self) -> None:
         ids: set[int] = set()
@@ -83,7 +85,11 @@ class Finisher(Loop):
             if unsure and missing:
                 accepted |= settled(self.connection, missing)
             self._unsure = False
-        self._settle(batch, accepted)
+        with computing():
+            stored = self._settle(batch, accepted)
+        if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
+            for report in stored:
+                job_finished.send_robust(report.flight.job_type, job=report.flight.job, ended=report.ended)
 
     def _tell_lost(self, lost: Sequence[Ended]) -> None:
         self.counts["lost"] += len(lost)
@@ -100,7 +106,7 @@ class Finisher(Loop):
         quarantine(self.connection, ended)
         return finish(self.connection, ended)
 
-    def _settle(self, batch: Sequence[Report], accepted: set[UUID]) -> None:
+    def _settle(self, batch: Sequence[Report], accepted: set[UUID]) -> Sequence[Report]:
         stored = batch
         if len(accepted) < len(batch):
             stored = [report for report in batch if report.ended.id in accepted]
@@ -112,6 +118,4 @@ class Finisher(Loop):
             if report.ended.state == "failed":
                 job_type, ended = report.flight.job.job_type, report.ended
                 logger.warning("job=%s type=%s failed: %s", ended.id, job_type, ended.error)
-        if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
-            for report in stored:
-                job_finished.send_robust(report.flight.job_type, job=report.flight.job, ended=report.ended)
+        return stored

@@ -198,7 +198,7 @@ class Worker:
 
     def _wake_claimer(self, *, anyway: bool = False) -> None:
         """Not at each of thousands of short jobs: when there is room again for many of them, or for a long one."""
-        has_room = self.claimer.starved and self._in_hand() <= self._enough
+        has_room = self.claimer.starved and self._in_hand() <= self._enough and self.finisher.pending <= MOST_UNSTORED
         if (has_room or anyway) and not self.claimer.wake.is_set():
             self.claimer.wake.set()
 

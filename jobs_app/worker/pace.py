@@ -12,7 +12,7 @@ TINY_SECONDS = 0.0002
 TINY_CHUNK_SECONDS = 0.01
 MOST_PER_CHUNK = 500
 OWN_SECONDS = 0.00004  # what the worker itself does for each
-AHEAD_SECONDS = 0.05  # what is claimed ahead starts within this
+AHEAD_SECONDS = 0.1  # what is claimed ahead starts within this
 LEAST_AHEAD = 50
 
 
@@ -36,6 +36,9 @@ class Pace:
     def is_short(self, job_type: str) -> bool:
         return self._seen.get(job_type, 0) >= SEEN_ENOUGH and self._mean[job_type] < SHORT_SECONDS
 
+    def is_tiny(self, job_type: str) -> bool:
+        return self.is_short(job_type) and self._mean[job_type] < TINY_SECONDS
+
     def short_types(self, job_types: list[str]) -> list[str]:
         return [job_type for job_type in job_types if self.is_short(job_type)]
 
@@ -44,7 +47,7 @@ class Pace:
         if not self.is_short(job_type):
             return 1
         mean = max(self._mean[job_type], 1e-6)
-        if mean < TINY_SECONDS:
+        if self.is_tiny(job_type):
             return min(MOST_PER_CHUNK, int(TINY_CHUNK_SECONDS / mean))
         return max(1, min(int(CHUNK_SECONDS / mean), -(-waiting // threads)))
 

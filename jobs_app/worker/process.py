@@ -14,6 +14,7 @@ from jobs_app.lifecycle.database import jobs_connection, prepare
 from jobs_app.registry import registry
 from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.loops import Loop
+from jobs_app.runtime.memory import calm_collector
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.worker.loop import Worker, WorkerOptions
 
@@ -39,6 +40,7 @@ def run_worker(
     jobs_connection().close()  # each thread has a connection of its own; this one has none to do
     worker = Worker(options)
     _say_what_it_serves(worker)
+    calm_collector()
     worker.start()
     for loop in beside:
         loop.start()
