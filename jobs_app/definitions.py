@@ -60,9 +60,7 @@ class JobDefinition(Generic[Params, Returned]):
 
     def enqueue_many(self, payloads: Iterable[Mapping[str, Any]]) -> list[RunHandle]:
         """Check every payload, then store all the jobs or none, thousands per statement."""
-        from jobs_app.lifecycle.conflicts import require_accepted
-        from jobs_app.lifecycle.database import jobs_connection, write_savepoint
-        from jobs_app.lifecycle.enqueue import enqueue
+        from jobs_app.lifecycle.conflicts import enqueue_all
 
         for option in NOT_IN_BULK:
             if option in self._options or getattr(self._drafts, option, None):
@@ -71,10 +69,7 @@ class JobDefinition(Generic[Params, Returned]):
         drafts = [self._draft_of_many(place, payload) for place, payload in enumerate(payloads)]
         if not drafts:
             return []
-        with write_savepoint(jobs_connection()):
-            stored = enqueue([job for job, _ in drafts])
-            for new, (job, _) in zip(stored, drafts, strict=True):
-                require_accepted(job, new, self._drafts.on_conflict)
+        stored = enqueue_all([job for job, _ in drafts], self._drafts.on_conflict)
         return [_handle(self.job_type, new, payload) for new, (_, payload) in zip(stored, drafts, strict=True)]
 
     async def aenqueue(self, /, *positional: Never, **payload: Any) -> RunHandle:
@@ -147,8 +142,7 @@ def _define(function: Callable[..., Any], options: Mapping[str, Any]) -> JobDefi
 def _handle(job_type: JobType, new: Enqueued, payload: dict[str, Any]) -> RunHandle:
     if not new.created:
         return RunHandle(new.id, created=False)
-    known = NewRun(id=new.id, job_type=job_type.name, payload=payload, queued_at=new.queued_at, run_at=new.run_at)
-    run = RunHandle(new.id, known)
+    run = RunHandle(new.id, NewRun(new.id, job_type.name, payload, new.queued_at, new.run_at))
     if job_enqueued.receivers:
         _announce(job_type, run)
     return run

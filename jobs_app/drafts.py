@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from jobs_app.conf import get_settings
+from jobs_app.conf import Settings, get_settings
 from jobs_app.errors import OptionInvalid, PayloadInvalid
 from jobs_app.ids import uuid7
 from jobs_app.limits import NO_RULES
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 # A debounced job waits alone under its key, so that the next one finds it there.
 DEBOUNCED = {"standard": "short", "short": "short", "singleton": "stately", "stately": "stately"}
+NO_ID = UUID(int=0)  # of what is not a job yet
 
 
 class Drafts:
@@ -34,30 +36,39 @@ class Drafts:
         self._columns = _columns(job_type, options)
         if self.debounce:
             self._columns["delay"] = self.debounce
+        self._made_for: Settings | None = None
+        self._template: NewJob
 
     def draft(self, payload: Mapping[str, Any]) -> tuple[NewJob, dict[str, Any]]:
         """The job, checked and not stored, and its payload as it will be stored."""
-        from jobs_app.lifecycle.new_job import NewJob
-
+        settings = get_settings()
+        if settings is not self._made_for:
+            self._template, self._made_for = self._common(settings), settings
+        template = self._template
         stored = checked(self._job_type, payload)
-        text = dumps(stored, limit=get_settings().max_payload_bytes)
-        queue = self._columns["queue"]
-        rules = get_settings().queues.get(queue, NO_RULES)
-        policy = self._policy(rules.policy)
+        text = dumps(stored, limit=settings.max_payload_bytes)
         subject = self._subject
         if subject is None:
             subject = _from_payload(self._job_type, "subject", stored) or ""
+        key = self._key_of(stored) or subject or template.key
+        return template._replace(id=uuid7(), payload=text, subject=subject, key=key), stored
+
+    def _common(self, settings: Settings) -> NewJob:
+        """All but what the payload decides."""
+        from jobs_app.lifecycle.new_job import NewJob
+
+        queue = self._columns["queue"]
+        rules = settings.queues.get(queue, NO_RULES)
+        policy = self._policy(rules.policy)
         needs_key = policy != "standard" or self.throttle is not None
-        job = NewJob(
-            id=uuid7(),
-            payload=text,
-            subject=subject,
+        return NewJob(
+            id=NO_ID,
+            payload="",
             policy=policy,
-            key=self._key_of(stored) or subject or (self._job_type.name if needs_key else None),
+            key=self._job_type.name if needs_key else None,
             gate=gate_in(queue, policy, rules, self._job_type.limits),
             **self._columns,
         )
-        return job, stored
 
     def _policy(self, of_queue: str) -> str:
         """The type's own, else that of the queue."""
@@ -97,6 +108,8 @@ def _meta_text(job_type: JobType, options: Mapping[str, Any]) -> str:
 
 def _from_payload(job_type: JobType, option: str, stored: dict[str, Any]) -> str | None:
     """The subject or the key that the job type takes from a payload; None where it finds none."""
+    if getattr(job_type, option) is None:
+        return None
     found = named(job_type, option, stored)
     if found is None or found == "":
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
@@ -31,32 +31,31 @@ class Progress:
     at: datetime | None = None
 
 
-@dataclass(slots=True, kw_only=True)
 class NewRun:
     """What is known of a run right after its enqueue, without asking the database again."""
 
-    id: UUID
-    job_type: str
-    payload: dict[str, Any]
-    queued_at: datetime
-    run_at: datetime
-    state: str = "queued"
-    attempts: int = 0
+    state = "queued"
+    attempts = 0
     result: Any = None
-    error: str = ""
-    cursor: str = ""
-    progress_count: int = 0
+    error = ""
+    cursor = ""
+    progress_count = 0
     target_count: int | None = None
-    progress_message: str = ""
+    progress_message = ""
     last_progress_at: datetime | None = None
-    worker_id: str = ""
+    worker_id = ""
     first_started_at: datetime | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    read_at: datetime = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.read_at = self.queued_at
+    def __init__(
+        self, run_id: UUID, job_type: str, payload: dict[str, Any], queued_at: datetime, run_at: datetime
+    ) -> None:
+        self.id = run_id
+        self.job_type = job_type
+        self.payload = payload
+        self.queued_at = self.read_at = queued_at
+        self.run_at = run_at
 
 
 class RunHandle:

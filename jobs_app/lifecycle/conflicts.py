@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,10 +11,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import IdempotencyConflict, KeyTaken
 from jobs_app.lifecycle.database import jobs_connection, write_savepoint
-from jobs_app.lifecycle.enqueue import enqueue
+from jobs_app.lifecycle.enqueue import enqueue, is_one_statement
 from jobs_app.lifecycle.holders import find_run, replace_waiting
 from jobs_app.lifecycle.idempotency import free_key, hash_of, point_key, take_key
-from jobs_app.lifecycle.new_job import Enqueued, NewJob
+from jobs_app.lifecycle.new_job import Enqueued, NewJob, may_be_refused
 
 TRIES = 3
 
@@ -80,12 +80,18 @@ def enqueue_throttled(job: NewJob, seconds: float, on_conflict: str) -> Enqueued
     return given
 
 
-def require_accepted(job: NewJob, found: Enqueued, on_conflict: str) -> None:
-    """In bulk nothing is replaced: what was not stored must be joinable, and its caller must want that."""
-    if not found.created:
-        _require_joinable(job, found)
-        if on_conflict != "return":
-            raise _taken(job, found, f"is {found.state}. No job was stored")
+def enqueue_all(jobs: Sequence[NewJob], on_conflict: str) -> list[Enqueued]:
+    """Store all the jobs or none. Nothing is replaced: what a key let not in must be joinable, and wanted so."""
+    if is_one_statement(jobs) and not may_be_refused(jobs):
+        return enqueue(jobs)  # all or none by itself
+    with write_savepoint(jobs_connection()):
+        stored = enqueue(jobs)
+        for job, found in zip(jobs, stored, strict=True):
+            if not found.created:
+                _require_joinable(job, found)
+                if on_conflict != "return":
+                    raise _taken(job, found, f"is {found.state}. No job was stored")
+    return stored
 
 
 def _require_joinable(job: NewJob, found: Enqueued) -> None:

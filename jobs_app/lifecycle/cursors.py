@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from psycopg.types.datetime import TimestamptzLoader
 
-from jobs_app.lifecycle.database import BEGIN, PIN_PLAN, is_postgres, pinned_transaction
+from jobs_app.lifecycle.database import BEGIN, PIN_PLAN, pinned_transaction
 
 # What a crash of the server may forget: a claim, whose job is then due again as if its worker had gone silent. The
 # report of a later end makes it durable too. Waiting for the disk was a fifth of a claimer's time.
@@ -23,18 +23,24 @@ NOT_DURABLE = ", set_config('synchronous_commit', 'off', true)"
 
 
 @contextmanager
+def binding_cursor(
+    connection: BaseDatabaseWrapper, kind: type[psycopg.Cursor[Any]] = psycopg.Cursor
+) -> Iterator[CursorWrapper]:
+    """Parameters are bound by the server, which keeps the plan where the host set `prepare_threshold`. Django's
+    wrappers and query logs see its statements as any others."""
+    connection.ensure_connection()
+    with kind(connection.connection) as raw:
+        yield connection.make_debug_cursor(raw) if connection.queries_logged else connection.make_cursor(raw)
+
+
+@contextmanager
 def bulk_cursor(
     connection: BaseDatabaseWrapper, kind: type[psycopg.Cursor[Any]] = psycopg.Cursor
 ) -> Iterator[CursorWrapper]:
-    """Parameters are bound by the server; Django's wrappers and query logs see its statements as any others."""
-    if not is_postgres(connection):
-        with connection.cursor() as cursor:
-            yield cursor
-        return
-    connection.ensure_connection()
-    with kind(connection.connection) as raw:
-        raw.adapters.register_loader("timestamptz", TimestamptzLoader)
-        yield connection.make_debug_cursor(raw) if connection.queries_logged else connection.make_cursor(raw)
+    """The same for many rows: setting it up costs 15 us, and each row takes 2 us less."""
+    with binding_cursor(connection, kind) as cursor:
+        cursor.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
+        yield cursor
 
 
 def run_pinned(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -10,8 +10,7 @@ from uuid import UUID
 ONE_WAITING = ("exclusive", "short", "stately")  # policies that may refuse a second job
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewJob:
+class NewJob(NamedTuple):
     """A job before it is stored. `payload` and `meta` are JSON text, already checked."""
 
     id: UUID
@@ -33,6 +32,10 @@ class NewJob:
     parent: UUID | None = None
     slot_at: datetime | None = None
     schedule: int | None = None
+
+
+def may_be_refused(jobs: Iterable[NewJob]) -> bool:
+    return any(job.policy in ONE_WAITING for job in jobs)
 
 
 class Enqueued(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -57,8 +57,7 @@ def plan(row: ScheduleState, now: datetime) -> Step:
     if row.last_slot is not None and due.slot <= row.last_slot:
         later = turn(row.next_run_at, row.interval_seconds, max(now, row.last_slot))
         return Step(row=row, next_run_at=later.next_run_at)
-    job = replace(
-        draft(row.job_type, row.payload, subject=row.subject or None),
+    job = draft(row.job_type, row.payload, subject=row.subject or None)._replace(
         id=slot_id(row.job_type, row.subject, row.name, due.slot),
         slot_at=due.slot,
         schedule=row.pk,
