@@ -115,8 +115,10 @@ class _Step:
         if not due:
             return []
         keys = sorted({job.key for job in due if job.key is not None})
-        waiting = self._reader.first_waiting(keys) if keys else []
-        elected = self._elect(due + waiting, keys) if keys else due
+        self._owners = self._reader.owners(keys) if keys else []
+        contested = sorted(self._contested(due))
+        waiting = self._reader.first_waiting(contested) if contested else []
+        elected = self._elect(due + waiting)
         going_on = {job.id for job in elected}
         sure = self._sure_keys(keys) if len(going_on) < len(due) + len(waiting) else frozenset()
         losers = [job for job in due if job.id not in going_on]
@@ -127,6 +129,11 @@ class _Step:
         self._fill(waiting, going_on)
         opened = {change.id for change in changes if change.hold == ""}
         return [job for job in elected if job.id in opened]
+
+    def _contested(self, due: Iterable[Gated]) -> set[str]:
+        """Keys that one of these might get, so that it must be more urgent than those who wait for it."""
+        taken = {owner.key for owner in self._owners if owner.policy in ONE_RUNNING}
+        return {job.key for job in due if job.key and not (job.policy in ONE_RUNNING and job.key in taken)}
 
     def _fill(self, waiting: Iterable[Gated], going_on: Set[UUID]) -> None:
         """A key that let in all who were looked at may have room for the next: several may have ended together."""
@@ -144,9 +151,8 @@ class _Step:
         self._is_more |= len(found) >= ROWS_PER_STEP
         return found[:ROWS_PER_STEP]
 
-    def _elect(self, candidates: Iterable[Gated], keys: Sequence[str]) -> list[Gated]:
+    def _elect(self, candidates: Iterable[Gated]) -> list[Gated]:
         owners = defaultdict(list)
-        self._owners = self._reader.owners(keys)
         for owner in self._owners:
             owners[owner.key].append(owner)
         waiting = defaultdict(list)

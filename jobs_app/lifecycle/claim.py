@@ -72,7 +72,8 @@ class Claim:
     lease: float  # seconds
     leases: Mapping[str, float]  # for job types that want another one
     paused_subjects: Sequence[str] = ()
-    ungated_retryable_only: bool = False  # claimed ahead: never what others wait for, or what has a single attempt
+    retryable_only: bool = False  # claimed ahead: never what has a single attempt
+    durable: bool = True  # False: a crash of the server may forget it
 
 
 # A claim may take its time. The lease begins when it ends.
@@ -96,7 +97,7 @@ UPDATE jobs_app_job
                WHERE state = 'queued' AND hold = '' AND queue = lane.queue AND priority = lane.priority
                  AND (run_at, id) >= (lane.start_at, lane.start_id) AND run_at <= {NOW}
                  AND job_type = ANY (%(job_types)s) AND (expires_at IS NULL OR expires_at > {NOW})
-                 AND NOT (%(plain_only)s AND (gate > 0 OR max_attempts = 1)) AND NOT subject = ANY (%(paused)s)
+                 AND NOT (%(retryable_only)s AND max_attempts = 1) AND NOT subject = ANY (%(paused)s)
                ORDER BY run_at, id LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED) AS picked
         LIMIT %(limit)s))
 RETURNING {RETURNED}
@@ -111,7 +112,7 @@ UPDATE jobs_app_job
        SELECT id FROM jobs_app_job
         WHERE state = 'queued' AND hold = '' AND queue = %(queue)s AND priority = %(priority)s AND run_at <= %(now)s
           AND job_type IN (SELECT value FROM json_each(%(job_types)s)) AND (expires_at IS NULL OR expires_at > %(now)s)
-          AND NOT (%(plain_only)s AND (gate > 0 OR max_attempts = 1))
+          AND NOT (%(retryable_only)s AND max_attempts = 1)
           AND subject NOT IN (SELECT value FROM json_each(%(paused)s))
         ORDER BY run_at, id LIMIT %(limit)s)
 RETURNING {RETURNED}
@@ -138,7 +139,7 @@ def claim_parameters(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequ
         "leases": json.dumps(dict(asked.leases)) if asked.leases else None,
         "job_types": list(asked.job_types),
         "limit": asked.limit,
-        "plain_only": asked.ungated_retryable_only,
+        "retryable_only": asked.retryable_only,
         "paused": list(asked.paused_subjects),
         "queues": [start.queue for start in starts],
         "priorities": [start.priority for start in starts],
@@ -149,7 +150,7 @@ def claim_parameters(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequ
 
 def _claim_postgres(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> list[ClaimedJob]:
     parameters = claim_parameters(connection, asked, starts)
-    rows = run_pinned(connection, POSTGRES, parameters, durable=not asked.ungated_retryable_only)
+    rows = run_pinned(connection, POSTGRES, parameters, durable=asked.durable)
     return [ClaimedJob._make((*row, asked.token)) for row in rows]
 
 
@@ -164,7 +165,7 @@ def _claim_sqlite(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequenc
             "worker_id": asked.worker_id,
             "token": asked.token.hex,
             "job_types": json.dumps(list(asked.job_types)),
-            "plain_only": asked.ungated_retryable_only,
+            "retryable_only": asked.retryable_only,
             "paused": json.dumps(list(asked.paused_subjects)),
         }
         for start in starts:

@@ -11,6 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import LeaseLost
 from jobs_app.lifecycle.database import apart, is_data_at_fault, is_postgres, pinned_transaction, read_uuid
+from jobs_app.lifecycle.keys import Straight
 from jobs_app.lifecycle.moves import Ended, remove
 from jobs_app.lifecycle.relation import relation
 from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
@@ -21,22 +22,24 @@ from jobs_app.text import clean
 BYTES_PER_STATEMENT = 16 * 1024 * 1024  # of results; PostgreSQL and SQLite both end at a GB
 
 
-def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
+def finish(
+    connection: BaseDatabaseWrapper, ended: Sequence[Ended], straight: Straight | None = None
+) -> set[UUID]:
     """Store how attempts ended; the ids that were still ours. The others lost their lease: nothing changed for them.
 
     A batch that cannot be stored is halved until the row at fault is alone. That one is stored without what could not
     be, and with the reason instead: an outcome is always stored, and one bad row never costs the others.
     """
     if len(ended) > 1 and sum(len(one.result or "") for one in ended) > BYTES_PER_STATEMENT:
-        return _finish_halves(connection, ended)
+        return _finish_halves(connection, ended, straight)
     try:
-        return _store_apart(connection, ended)
+        return _store_apart(connection, ended, straight)
     except (DatabaseError, ValueError, TypeError, OverflowError) as error:
         if not is_data_at_fault(error):
             raise
         if len(ended) == 1:
             return _finish_one(connection, ended[0], error)
-    return _finish_halves(connection, ended)
+    return _finish_halves(connection, ended, straight)
 
 
 def finish_within(connection: BaseDatabaseWrapper, ended: Ended) -> None:
@@ -81,22 +84,30 @@ def _without_details(ended: Ended, error: BaseException) -> Ended:
     )
 
 
-def _finish_halves(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
+def _finish_halves(connection: BaseDatabaseWrapper, ended: Sequence[Ended], straight: Straight | None) -> set[UUID]:
     middle = len(ended) // 2
-    return finish(connection, ended[:middle]) | finish(connection, ended[middle:])
+    return finish(connection, ended[:middle], straight) | finish(connection, ended[middle:], straight)
 
 
-def _store_apart(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
+def _store_apart(
+    connection: BaseDatabaseWrapper, ended: Sequence[Ended], straight: Straight | None = None
+) -> set[UUID]:
     """A host's transaction goes on after rows that are refused, and so do we, with what is left of them."""
     try:
         with apart(connection):
-            return _store(connection, ended, unknown=True)
+            return _store(connection, ended, unknown=True, straight=straight)
     except IntegrityError:  # history knows one: its report comes late, or its id was used before
         with apart(connection):
             return _store(connection, ended)
 
 
-def _store(connection: BaseDatabaseWrapper, ended: Sequence[Ended], *, unknown: bool = False) -> set[UUID]:
+def _store(
+    connection: BaseDatabaseWrapper,
+    ended: Sequence[Ended],
+    *,
+    unknown: bool = False,
+    straight: Straight | None = None,
+) -> set[UUID]:
     reports = _one_each(ended)
     if is_postgres(connection) and all(one.state != "queued" and one.gate != Gate.KEY for one in reports):
         return remove(connection, reports, unknown=unknown)  # nobody to wake: one statement, and one round trip
@@ -105,7 +116,7 @@ def _store(connection: BaseDatabaseWrapper, ended: Sequence[Ended], *, unknown: 
     with pinned_transaction(connection):
         if waiting and len(reports) > 1:
             _lock_in_order(connection, reports)
-        return remove(connection, final, unknown=unknown) | requeue(connection, waiting)
+        return remove(connection, final, unknown=unknown, straight=straight) | requeue(connection, waiting)
 
 
 def _one_each(ended: Sequence[Ended]) -> Sequence[Ended]:

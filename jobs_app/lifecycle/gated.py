@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.lifecycle.cursors import bulk_cursor
 from jobs_app.lifecycle.database import is_postgres, now_parameter, now_sql, read_sqlite_time, read_uuid
-from jobs_app.lifecycle.keys import NEXT
+from jobs_app.lifecycle.keys import FIRST_POSTGRES, FIRST_SQLITE
 from jobs_app.lifecycle.relation import relation
 
 
@@ -74,6 +76,7 @@ SUBJECTS = (
     + "LIMIT %(limit)s"
 )
 _SELECT = f"SELECT {', '.join(Gated._fields)} FROM jobs_app_job"
+_FIRST_COLUMNS = ", ".join(f"first.{name}" for name in Gated._fields)
 IN_LANE = f"""
 {_SELECT} WHERE {_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s AND job_type = %(job_type)s
    AND priority = %(priority)s AND run_at <= {{now}} AND (expires_at IS NULL OR expires_at > {{now}})
@@ -84,8 +87,6 @@ OF_SUBJECT = f"""
    AND run_at <= {{now}} AND (expires_at IS NULL OR expires_at > {{now}})
    AND {{served}} ORDER BY priority DESC, run_at, id LIMIT %(limit)s
 """
-# Not by IN on PostgreSQL: it would begin the join with all who wait.
-FIRST_OF_KEYS = f"{_SELECT} WHERE state = 'queued' AND hold = 'key' AND id "
 _OWNER = f"""
 SELECT job.{", job.".join(Owner._fields)} FROM {{wanted}} jobs_app_job AS job
  WHERE job.queue = wanted.queue AND job.key = wanted.key AND job.gate = 2 AND job.hold IN ('', 'limit')
@@ -138,8 +139,7 @@ class Reader:
     def first_waiting(self, keys: Sequence[str]) -> list[Gated]:
         """The most urgent of each type that waits for each key, if it may be started here."""
         rows, parameters = self._keys(keys)
-        among = "= ANY (ARRAY ({next}))" if self._is_postgres else "IN ({next})"
-        sql = FIRST_OF_KEYS + among.format(next=NEXT.format(rows=rows)) + self._lock
+        sql = (FIRST_POSTGRES if self._is_postgres else FIRST_SQLITE).format(rows=rows, columns=_FIRST_COLUMNS)
         found = self._gated(sql, **parameters)
         return [job for job in found if job.job_type in self._job_types and job.subject not in self._paused]
 
@@ -176,12 +176,13 @@ class Reader:
         return Owner(read_uuid(row[0]), *row[1:])
 
     def _rows(self, sql: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        if not self._is_postgres:
-            parameters = {
-                name: json.dumps(value) if isinstance(value, list) else value for name, value in parameters.items()
-            }
+        if self._is_postgres:
+            with bulk_cursor(self._connection, psycopg.ClientCursor) as cursor:
+                cursor.execute(sql, self._common | parameters)
+                return cursor.fetchall()
+        listed = {name: json.dumps(value) if isinstance(value, list) else value for name, value in parameters.items()}
         with self._connection.cursor() as cursor:
-            cursor.execute(sql, self._common | parameters)
+            cursor.execute(sql, self._common | listed)
             return cursor.fetchall()
 
 

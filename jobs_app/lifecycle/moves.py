@@ -17,7 +17,7 @@ from jobs_app.computing import computing
 from jobs_app.lifecycle.cursors import run_pinned
 from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
 from jobs_app.lifecycle.holds import hold_by_gate
-from jobs_app.lifecycle.keys import Key, wake_next
+from jobs_app.lifecycle.keys import Key, Straight, wake_next
 from jobs_app.lifecycle.relation import looked_up, relation
 from jobs_app.models import Gate, Job, JobRun
 
@@ -142,11 +142,16 @@ UPDATE jobs_app_job AS job {REQUEUE_SET} FROM {{gone}} AS ended WHERE job.id = e
 
 
 def remove(
-    connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str = HELD, *, unknown: bool = False
+    connection: BaseDatabaseWrapper,
+    ended: Sequence[Ended],
+    guard: str = HELD,
+    *,
+    unknown: bool = False,
+    straight: Straight | None = None,
 ) -> set[UUID]:
     """Move jobs into history; the ids that really moved. `unknown`: none of them is in it, or all are refused."""
     postgres = POSTGRES_REMOVE_NEW if unknown else POSTGRES_REMOVE
-    return _move(connection, ended, guard, postgres, [ATTEMPT, RUN, SQLITE_REMOVE])
+    return _move(connection, ended, guard, postgres, [ATTEMPT, RUN, SQLITE_REMOVE], straight)
 
 
 def requeue(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str = HELD) -> set[UUID]:
@@ -155,7 +160,12 @@ def requeue(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str 
 
 
 def _move(
-    connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str, postgres: str, sqlite: Sequence[str]
+    connection: BaseDatabaseWrapper,
+    ended: Sequence[Ended],
+    guard: str,
+    postgres: str,
+    sqlite: Sequence[str],
+    straight: Straight | None = None,
 ) -> set[UUID]:
     if not ended:
         return set()
@@ -166,7 +176,7 @@ def _move(
         moved = run_pinned(connection, postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)
     else:
         moved = _move_sqlite(connection, rows, guard, sqlite, parameters)
-    wake_next(connection, [Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key])
+    wake_next(connection, [Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key], straight)
     return {read_uuid(row[0]) for row in moved}
 
 

@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from jobs_app.computing import computing
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
+from jobs_app.lifecycle.keys import Straight
 from jobs_app.lifecycle.lanes import AHEAD, Lanes, find_lanes
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
 from jobs_app.registry import registry
@@ -85,6 +86,11 @@ class Claimer(Loop):
         self._follow_up = False
         self.starved = False  # waits for a free thread, not for work
         self.empty_at = float("-inf")  # when the lanes were looked for in which nothing was due
+
+    @property
+    def straight(self) -> Straight:
+        """Who may be given its key by the one that has it, without another look."""
+        return self._gates.straight
 
     def told(self, lane: tuple[str, int] | None) -> None:
         """Somebody enqueued into this lane, or nobody knows where, says the listener from its own thread."""
@@ -172,6 +178,8 @@ class Claimer(Loop):
         return Took(taken, walked)
 
     def _claim_from(self, portion: Portion, limit: int, *, walk: bool) -> int:
+        starts = self._lanes.starts(walk=walk, kind=portion.kind)
+        starts = [start for start in starts if self._gates.serves(start.queue) and portion.reads(start.queue)]
         asked = Claim(
             worker_id=self._worker_id,
             token=uuid4(),
@@ -180,11 +188,11 @@ class Claimer(Loop):
             lease=self._lease,
             leases={job_type.name: job_type.lease for job_type in registry if job_type.lease is not None},
             paused_subjects=sorted(self._gates.pauses.subjects),
-            ungated_retryable_only=portion.kind == AHEAD,
+            retryable_only=portion.kind == AHEAD,
+            # Forgotten, a claim may be made twice. That is not for jobs of which only so many may run.
+            durable=portion.kind != AHEAD or any(self._gates.may_be_gated(start.queue) for start in starts),
         )
         began = time.monotonic()
-        starts = self._lanes.starts(walk=walk, kind=portion.kind)
-        starts = [start for start in starts if self._gates.serves(start.queue) and portion.reads(start.queue)]
         jobs = claim(self.connection, asked, starts)
         if len(jobs) < limit:
             self._lanes.exhausted(starts, kind=portion.kind)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from jobs_app.computing import computing
 from jobs_app.lifecycle.finish import finish, settled
+from jobs_app.lifecycle.keys import Straight
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.quarantine import quarantine
 from jobs_app.runtime.loops import Loop
@@ -26,10 +27,16 @@ IDLE_SECONDS = 5.0
 
 
 class Finisher(Loop):
-    def __init__(self, hangar: Hangar, told: Callable[[Sequence[Report]], None]) -> None:
+    def __init__(
+        self,
+        hangar: Hangar,
+        told: Callable[[Sequence[Report]], None],
+        straight: Callable[[], Straight] = Straight,
+    ) -> None:
         super().__init__("finisher")
         self._hangar = hangar
         self._told = told  # called with what was stored
+        self._straight = straight
         self._reports: deque[Report] = deque()
         self._batch: list[Report] = []
         self._unsure = False  # the connection broke while this batch was being stored
@@ -104,7 +111,7 @@ class Finisher(Loop):
         save_words(self.connection, [report.flight for report in reports])
         ended = [report.ended for report in reports]
         quarantine(self.connection, ended)
-        return finish(self.connection, ended)
+        return finish(self.connection, ended, self._straight())
 
     def _settle(self, batch: Sequence[Report], accepted: set[UUID]) -> Sequence[Report]:
         stored = batch

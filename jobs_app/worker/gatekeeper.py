@@ -11,9 +11,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.lifecycle.admit import Asking, Turns, admit
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.gated import gated_queues
+from jobs_app.lifecycle.keys import Straight
 from jobs_app.lifecycle.pauses import Pauses, read_pauses
 from jobs_app.lifecycle.regate import Misplaced, put_back
 from jobs_app.lifecycle.rules import Rules, read_rules
+from jobs_app.models import Gate
 from jobs_app.registry import registry
 from jobs_app.worker.portions import UNLIMITED, Left
 
@@ -30,6 +32,7 @@ class Gatekeeper:
         self._opened: set[tuple[str, int]] = set()
         self.rules = Rules()
         self.pauses = Pauses()
+        self.straight = Straight()
 
     def refresh(self, connection: BaseDatabaseWrapper) -> None:
         """Once a second: three small queries."""
@@ -39,9 +42,25 @@ class Gatekeeper:
         declared = {each.queue for each in registry if self.rules.gate_of(each.queue, each.name, each.policy)}
         self._may_be_gated = {*found, *declared, *self.rules.queues}
         self._to_visit.update(found)
+        self.straight = self._who_needs_only_a_key()
+
+    def _who_needs_only_a_key(self) -> Straight:
+        kinds = [
+            f"{each.queue} {each.name}"
+            for each in registry
+            if self.serves(each.queue)
+            and each.name not in self.pauses.job_types
+            and not each.limits.is_shared
+            and not self.rules.of_queue(each.queue).is_shared
+            and self.rules.gate_of(each.queue, each.name, each.policy) == Gate.KEY
+        ]
+        return Straight(kinds, sorted(self.pauses.subjects))
 
     def serves(self, queue: str) -> bool:
         return self._serves(queue) and self.pauses.allows(queue)
+
+    def may_be_gated(self, queue: str) -> bool:
+        return queue in self._may_be_gated
 
     def told(self, queue: str) -> None:
         """Something was enqueued there, or may be claimed again."""

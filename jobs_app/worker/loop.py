@@ -74,7 +74,7 @@ class Worker:
         self._enough = options.concurrency  # in hand; with fewer there is room for more
         self._stored_at = float("-inf")
         self._crew = Crew(options.concurrency, self.pace, self._done)
-        self.finisher = Finisher(self.hangar, self._stored)
+        self.finisher = Finisher(self.hangar, self._stored, lambda: self.claimer.straight)
         self._serving = Serving(options.queues, options.excluded)
         self.types = ServedTypes(self._crew.is_loop_blocked)
         self.janitor = Janitor()

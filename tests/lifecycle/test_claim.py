@@ -195,11 +195,10 @@ def test_while_a_lease_is_valid_nobody_else_can_claim_and_after_it_anybody_can()
 
 
 @pytest.mark.django_db
-def test_claimed_ahead_is_never_what_has_a_gate_or_a_single_attempt() -> None:
-    [gated], [_single], [plain] = stored(gate=1), stored(max_attempts=1), stored()
-    Job.objects.filter(pk=gated).update(hold="")
-    assert taken_ids(ungated_retryable_only=True) == [plain]
-    assert len(take()) == 2
+def test_claimed_ahead_is_never_what_has_a_single_attempt() -> None:
+    [single], [plain] = stored(max_attempts=1), stored()
+    assert taken_ids(retryable_only=True) == [plain]
+    assert taken_ids() == [single]
 
 
 @pytest.mark.django_db

@@ -42,7 +42,7 @@ def lanes(clock: Clock) -> Lanes:
 
 def claimed(lanes: Lanes, limit: int = 10, *, walk: bool = False, kind: Kind = ANY) -> list[UUID]:
     """Claim from the remembered starts and remember where it stopped, as the claimer does."""
-    ids = taken_ids(limit, starts=lanes.starts(walk=walk, kind=kind), ungated_retryable_only=kind == AHEAD)
+    ids = taken_ids(limit, starts=lanes.starts(walk=walk, kind=kind), retryable_only=kind == AHEAD)
     for job in Job.objects.filter(pk__in=ids):
         lanes.remember(job.queue, job.priority, job.run_at, job.id, kind=kind)
     return ids

@@ -184,7 +184,7 @@ def test_jobs_with_a_key_or_a_single_attempt_are_not_claimed_ahead(monkeypatch: 
         assert worker.pace.is_short("short")
         finished(*short.enqueue_many([{}] * 200), *short.options(max_attempts=1).enqueue_many([{}] * 20))
     assert any(one.limit > 2 for one in asked)
-    assert all(one.ungated_retryable_only for one in asked if one.limit > 2)
+    assert all(one.retryable_only for one in asked if one.limit > 2)
 
 
 def test_a_wanted_lane_is_looked_for_at_once_but_not_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,11 +54,11 @@ def test_a_connection_cut_around_the_commit_leaves_exactly_one_outcome(
 ) -> None:
     calls = Counter[str]()
 
-    def cut(connection: Any, reports: Sequence[Ended]) -> Any:
+    def cut(connection: Any, reports: Sequence[Ended], straight: Any) -> Any:
         calls["finish"] += 1
         if moment in ("before", "both") and calls["finish"] % 3 == 1:
             raise OperationalError("cut before it was sent")
-        accepted = finish(connection, reports)
+        accepted = finish(connection, reports, straight)
         if moment in ("after", "both") and calls["finish"] % 3 == 2:
             connection.close()
             raise OperationalError("cut after the commit")
@@ -94,7 +94,7 @@ def test_backends_that_die_under_a_finish_cost_no_outcome(
         pytest.skip("SQLite has no server that could close a connection")
     calls = Counter[str]()
 
-    def killed(connection: Any, reports: Sequence[Ended]) -> Any:
+    def killed(connection: Any, reports: Sequence[Ended], straight: Any) -> Any:
         calls["finish"] += 1
         if calls["finish"] % 2:
             connection.ensure_connection()
@@ -102,7 +102,7 @@ def test_backends_that_die_under_a_finish_cost_no_outcome(
             with connections.create_connection("default").cursor() as cursor:
                 cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
                 cursor.connection.close()
-        return finish(connection, reports)
+        return finish(connection, reports, straight)
 
     @job
     def work(n: int) -> int:
