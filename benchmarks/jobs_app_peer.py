@@ -17,9 +17,9 @@ PERSISTS = (
     "traceback, log); the live row is deleted by the statement that writes both"
 )
 REMAINING_SQL = "select count(*) from jobs_app_job"
-RUN_COLUMNS = """state, job_type, queue, subject, priority, run_at, queued_at, policy, attempts, free_attempts, max_attempts,
-  payload, meta, actor, cursor, progress_count, result_count, progress_message, worker_id, first_started_at, started_at,
-  outcome, done_reason, error, finished_at"""
+RUN_COLUMNS = """state, job_type, queue, subject, priority, run_at, queued_at, policy, attempts, free_attempts,
+  max_attempts, payload, meta, actor, cursor, progress_count, result_count, progress_message, worker_id,
+  first_started_at, started_at, outcome, done_reason, error, finished_at"""
 HISTORY_SQL = f"""
 with finished as (select * from jobs_app_jobrun limit 1),
      tried as (select * from jobs_app_jobattempt limit 1),

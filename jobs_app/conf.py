@@ -41,7 +41,7 @@ class Settings:
     # Workers
     worker_concurrency: int = 10
     worker_processes: int = 1
-    worker_poll_seconds: float = 1  # NOTIFY wakes a worker sooner; this alone must be enough
+    worker_poll_seconds: float = 0.5  # when idle; NOTIFY wakes a worker sooner, but this alone must be enough
     worker_listen: bool = True  # off behind a pooler in transaction mode
     lease_seconds: float = 30  # renewed at a third of it; a killed worker's job is due again after it
     grace_seconds: float = 25

@@ -29,8 +29,9 @@ def binding_cursor(
     """Parameters are bound by the server, which keeps the plan where the host set `prepare_threshold`. Django's
     wrappers and query logs see its statements as any others."""
     connection.ensure_connection()
+    wrapped = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
     with kind(connection.connection) as raw:
-        yield connection.make_debug_cursor(raw) if connection.queries_logged else connection.make_cursor(raw)
+        yield wrapped(raw)  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -31,7 +31,7 @@ NOW = "coalesce(%(now)s::timestamptz, statement_timestamp())"
 
 # Without it a table without fresh statistics is read by bitmap and sort (28 ms a claim instead of 1 to 2), and a
 # well-analysed one is joined by hash over the whole backlog (10 ms). Transaction-local, so a pooler is no problem.
-# Nor are such short statements worth compiling: where the planner expects a million rows of a few, it compiled for 14 ms.
+# Nor are such statements worth compiling: where the planner expected many rows, it did so for 14 ms.
 PINNED = [*(f"enable_{node}" for node in ("bitmapscan", "sort", "seqscan", "hashjoin", "mergejoin")), "jit"]
 PIN_PLAN = "SELECT " + ", ".join(f"set_config('{name}', 'off', true)" for name in PINNED)
 READ_PLAN = "SELECT " + ", ".join(f"current_setting('{name}')" for name in PINNED)

@@ -22,9 +22,7 @@ from jobs_app.text import clean
 BYTES_PER_STATEMENT = 16 * 1024 * 1024  # of results; PostgreSQL and SQLite both end at a GB
 
 
-def finish(
-    connection: BaseDatabaseWrapper, ended: Sequence[Ended], straight: Straight | None = None
-) -> set[UUID]:
+def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended], straight: Straight | None = None) -> set[UUID]:
     """Store how attempts ended; the ids that were still ours. The others lost their lease: nothing changed for them.
 
     A batch that cannot be stored is halved until the row at fault is alone. That one is stored without what could not

@@ -7,7 +7,7 @@ it: the limits of the queue, and whether the job type or the subject is paused.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -65,7 +65,7 @@ SELECT {", ".join(STORED)}, 'queued', {{now}}, {{latest}}(coalesce(run_at, delay
   FROM (SELECT new.*, {{latest}}(new.gate, {QUEUE_GATE}) AS full_gate, {IS_PAUSED} AS is_paused
           FROM ({{rows}}) AS new) AS ready WHERE true
 """
-# The wake-up is in the same statement: delivered at commit, rolled back with it. A NOTIFY of its own costs a third more.
+# The wake-up is in the same statement: delivered at commit, rolled back with it. A NOTIFY of its own costs a third.
 MANY_POSTGRES = f"""
 WITH new AS ({{insert}} RETURNING id),
 told AS MATERIALIZED (SELECT count(pg_notify(%(channel)s, call)) FROM unnest(%(calls)s::text[]) AS call)
@@ -89,6 +89,9 @@ class Stored(NamedTuple):
 
     def has(self, job: NewJob) -> bool:
         return self.ids is None or job.id in self.ids
+
+
+NOTHING = Stored(datetime(1970, 1, 1, tzinfo=UTC), ())
 
 
 def insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> Stored:
@@ -128,7 +131,7 @@ def _insert_one(connection: BaseDatabaseWrapper, job: NewJob) -> Stored:
     with binding_cursor(connection) as cursor:
         while_busy(connection, lambda: cursor.execute(sql, parameters))
         row = cursor.fetchone()
-    return Stored(row[0], None) if row else Stored(datetime.max, ())
+    return Stored(row[0], None) if row else NOTHING
 
 
 @lru_cache(maxsize=256)

@@ -34,9 +34,9 @@ _FIRST = f"""
 SELECT waiting.* FROM jobs_app_job AS waiting WHERE {_WAITS} AND waiting.job_type = lane.job_type
  ORDER BY waiting.priority DESC, waiting.run_at, waiting.id LIMIT 1
 """
-# Key by key: a condition on ids would read all who wait (measured, 3 ms for a dozen keys). Never waits: it comes last in
-# transactions that have locked other jobs. Whoever is just being written by somebody else is passed, and the one after
-# it is found.
+# Key by key: a condition on ids would read all who wait (measured, 3 ms for a dozen keys). Never waits: it comes last
+# in transactions that have locked other jobs. Whoever is just being written by somebody else is passed, and the one
+# after it is found.
 FIRST_POSTGRES = f"""
 {_TYPES} SELECT {{columns}} FROM each AS lane CROSS JOIN LATERAL ({_FIRST} FOR NO KEY UPDATE SKIP LOCKED) AS first
 """
@@ -44,8 +44,11 @@ FIRST_SQLITE = f"""
 SELECT {{columns}} FROM jobs_app_job AS first WHERE id IN (
 {_TYPES} SELECT (SELECT id FROM ({_FIRST})) FROM each AS lane WHERE lane.job_type IS NOT NULL)
 """
-# Where its key was all that a job waited for, it need not be looked at again: it has the key now, if no other type waits
-# for it too. Only one that may start at once: what nobody starts must not keep the key from others.
+_IDS = {"columns": "first.id", "rows": "{rows}"}
+WAKE_POSTGRES = f"UPDATE jobs_app_job SET hold = 'new' WHERE id = ANY (ARRAY ({FIRST_POSTGRES.format(**_IDS)}))"
+WAKE_SQLITE = f"UPDATE jobs_app_job SET hold = 'new' WHERE id IN ({FIRST_SQLITE.format(**_IDS)})"
+# Where its key was all that a job waited for, it need not be looked at again: it has the key now, if no other type
+# waits for it too. Only one that may start at once: what nobody starts must not keep the key from others.
 _GOES_ON = """
 count(*) OVER (PARTITION BY first.queue, first.key) = 1 AND first.policy IN ('singleton', 'exclusive', 'stately')
 AND first.queue || ' ' || first.job_type = ANY (%(straight)s) AND NOT first.subject = ANY (%(paused)s)
@@ -58,8 +61,6 @@ UPDATE jobs_app_job AS job
   FROM ({FIRST_POSTGRES.format(columns=f"first.id, {_GOES_ON.format(now=NOW)} AS goes_on", rows="{rows}")}) AS next
  WHERE job.id = ANY (ARRAY[next.id])
 """
-WAKE_POSTGRES = f"UPDATE jobs_app_job SET hold = 'new' WHERE id = ANY (ARRAY ({FIRST_POSTGRES.format(columns='first.id', rows='{rows}')}))"
-WAKE_SQLITE = f"UPDATE jobs_app_job SET hold = 'new' WHERE id IN ({FIRST_SQLITE.format(columns='first.id', rows='{rows}')})"
 
 
 class Straight(NamedTuple):

@@ -28,6 +28,7 @@ LANES_EVERY_SECONDS = 1.0
 GATES_EVERY_SECONDS = 1.0
 LANES_SHARE = 0.05  # finding lanes may take this share of the time: an old open transaction makes it slow
 ANY_TYPE_EVERY_SECONDS = 0.1  # while short jobs come in full batches, others are asked for this often
+SHORTEST_POLL_SECONDS = 0.01
 MOST_UNSTORED = 4000  # reports: what ran and what is recorded never drift further apart
 
 
@@ -52,6 +53,7 @@ class Claimer(Loop):
         serving: Serving,
         lease: float,
         poll: float,
+        hears: bool,
         thorough: bool,
         recover_every: float,
         pace: Pace,
@@ -65,6 +67,8 @@ class Claimer(Loop):
         self._worker_id = worker_id
         self._lease = lease
         self._poll = poll
+        self._hears = hears  # of what is enqueued
+        self._patience = poll
         self._thorough = thorough  # nothing due means: in no lane, as of now
         self._recover_every = recover_every
         self._pace = pace
@@ -123,10 +127,17 @@ class Claimer(Loop):
     def _rest(self) -> None:
         # A burst sends one NOTIFY in 5 ms, so the one that woke us may have been before the last commit.
         follow_up, self._follow_up = self._follow_up, False
-        wait = QUIET_SECONDS if follow_up else self._poll
+        wait = QUIET_SECONDS if follow_up else self._next_poll()
         # The poll may be a minute; a silent worker's jobs do not wait so long, nor does a lane that is wanted.
         due = min(self._recover_due, self._lanes_due() if self._lanes_wanted else math.inf, self._gates.next_look())
         self.pause(max(0.0, min(wait, due - time.monotonic())))
+
+    def _next_poll(self) -> float:
+        """Who hears nothing looks often after it found something, and ever less often while it does not."""
+        if self._hears:
+            return self._poll
+        self._patience = min(self._poll, self._patience * 2)
+        return self._patience
 
     def _claim(self, types: list[str], room: Room, unlimited: Portion) -> bool:
         """True if there may be more."""
@@ -201,6 +212,8 @@ class Claimer(Loop):
             with computing():
                 self._launch(runnable)
         last = {(job.queue, job.priority): job for job in jobs}  # in order, so the last of each lane stays
+        if jobs:
+            self._patience = SHORTEST_POLL_SECONDS
         for job in last.values():
             self._lanes.remember(job.queue, job.priority, job.run_at, job.id, kind=portion.kind)
         return len(jobs)

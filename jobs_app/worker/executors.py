@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from asgiref.sync import SyncToAsync
@@ -87,15 +87,24 @@ class Threads:
 
     def _work(self) -> None:
         try:
-            while (chunk := self._queue.get()) is not None:
-                if has_connections():
-                    tidy()  # it may have waited for long
+            while (chunk := self._take()) is not None:
                 while chunk.flights:
                     with running_handlers() if chunk.is_tiny else nullcontext():
                         self._run_some(chunk)
                 self._chunks.discard(chunk)
         finally:
             connections.close_all()
+
+    def _take(self) -> Chunk | None:
+        try:
+            return self._queue.get_nowait()
+        except Empty:
+            if has_connections():
+                tidy()  # before the wait, what need not be open; after it, what went stale
+            chunk = self._queue.get()
+            if has_connections():
+                tidy()
+            return chunk
 
     def _run_some(self, chunk: Chunk) -> None:
         give_way = time.monotonic() + TURN_SECONDS
@@ -108,7 +117,7 @@ class Threads:
             os._exit(0)  # a copy of the worker that the handler forked and forgot to end
         if has_connections():  # most handlers that take microseconds have none, and looking for them costs as much
             reset_queries()
-            tidy()
+            tidy(next_waits=True)
         self._done(flight, report)
 
     @staticmethod

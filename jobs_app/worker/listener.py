@@ -12,7 +12,7 @@ from jobs_app.lifecycle.wakeup import CHANNEL, read_message
 from jobs_app.runtime.loops import Loop
 
 HEAR_SECONDS = 1.0  # how long one wait lasts, and so how soon a stop is seen
-SQLITE_LOOK_SECONDS = 0.05
+SQLITE_LOOK_SECONDS = 0.01  # a look takes some 20 us
 
 
 class Listener(Loop):

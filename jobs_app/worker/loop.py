@@ -83,6 +83,7 @@ class Worker:
             serving=self._serving,
             lease=options.lease,
             poll=options.poll,
+            hears=options.listen,
             thorough=options.once,
             recover_every=options.recover_every,
             pace=self.pace,

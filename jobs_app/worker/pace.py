@@ -4,7 +4,7 @@ from __future__ import annotations
 
 WEIGHT = 0.1  # of the newest duration in the mean
 SEEN_ENOUGH = 5
-SHORT_SECONDS = 0.005  # types below this mean are claimed ahead and run several in a row per thread
+SHORT_SECONDS = 0.05  # types below this mean are claimed ahead, so that no thread waits for a claim
 CHUNK_SECONDS = 0.002
 # Below this a handler mostly computes, and Python computes in one thread at a time: several would only take the
 # interpreter from each other (measured, 20 us a job). So one thread takes many of them, and the others rest.
@@ -13,7 +13,7 @@ TINY_CHUNK_SECONDS = 0.01
 MOST_PER_CHUNK = 500
 OWN_SECONDS = 0.00004  # what the worker itself does for each
 AHEAD_SECONDS = 0.1  # what is claimed ahead starts within this
-LEAST_AHEAD = 50
+LEAST_AHEAD = 5
 
 
 class Pace:

@@ -29,12 +29,18 @@ def has_connections() -> bool:
     return getattr(_here, "has_connections", False)
 
 
-def tidy() -> None:
-    """Close what is stale or too old, and what a handler left inside a transaction. Raises nothing."""
+def tidy(*, next_waits: bool = False) -> None:
+    """Close what is stale or too old, and what a handler left inside a transaction. Raises nothing.
+
+    Django's CONN_MAX_AGE of 0 closes a connection after each request. Where the next job waits already it is kept for
+    that one: to open another takes longer than most jobs.
+    """
     try:
         for connection in connections.all(initialized_only=True):
             if connection.in_atomic_block:
                 _drop(connection)
+            elif next_waits and connection.settings_dict["CONN_MAX_AGE"] == 0 and not connection.errors_occurred:
+                connection.health_check_done = False  # type: ignore[attr-defined]  # as at the end of a request
             else:
                 connection.close_if_unusable_or_obsolete()
     except Exception:  # the next job is worth more than a clean connection

@@ -215,7 +215,7 @@ def test_an_idle_worker_that_hears_nothing_finds_a_new_job_at_its_next_look() ->
     @job
     def note() -> None: ...
 
-    assert Settings().worker_poll_seconds == 1
+    assert Settings().worker_poll_seconds == 0.5
     with working(listen=False, poll=0.05) as worker:
         until(lambda: worker.claimer.empty_at > 0, every=0.01)
         assert finished(note.enqueue()) == ["succeeded"]

@@ -134,9 +134,9 @@ def test_claims_stop_while_too_many_reports_wait_to_be_stored(monkeypatch: pytes
     gate = threading.Event()
     finish = finisher_module.finish
 
-    def slow(connection: Any, reports: Any) -> Any:
+    def slow(connection: Any, reports: Any, straight: Any) -> Any:
         gate.wait(20)
-        return finish(connection, reports)
+        return finish(connection, reports, straight)
 
     @job
     def work() -> None: ...
@@ -166,25 +166,50 @@ def test_what_is_due_later_is_not_claimed() -> None:
         assert finished(later) == ["succeeded"]
 
 
-def test_jobs_with_a_key_or_a_single_attempt_are_not_claimed_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claimed ahead they would sit in one process while another could run them, or be spent by its crash."""
-    asked: list[Claim] = []
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Claim]:
+    """Every claim, as it was asked for."""
+    noted: list[Claim] = []
     claim = claimer_module.claim
 
-    def noted(connection: Any, asking: Claim, starts: Any) -> Any:
-        asked.append(asking)
+    def note(connection: Any, asking: Claim, starts: Any) -> Any:
+        noted.append(asking)
         return claim(connection, asking, starts)
+
+    monkeypatch.setattr(claimer_module, "claim", note)
+    return noted
+
+
+def test_jobs_with_a_single_attempt_are_not_claimed_ahead(asked: list[Claim]) -> None:
+    """Claimed ahead they would be spent by a crash of their worker before they began."""
 
     @job
     def short() -> None: ...
 
-    monkeypatch.setattr(claimer_module, "claim", noted)
     with working(concurrency=2) as worker:
         finished(*short.enqueue_many([{}] * 10))
         assert worker.pace.is_short("short")
         finished(*short.enqueue_many([{}] * 200), *short.options(max_attempts=1).enqueue_many([{}] * 20))
     assert any(one.limit > 2 for one in asked)
     assert all(one.retryable_only for one in asked if one.limit > 2)
+
+
+@pytest.mark.parametrize(("policy", "is_durable"), [("standard", False), ("singleton", True)])
+def test_a_claim_ahead_may_be_forgotten_only_where_no_job_waits_for_another(
+    policy: Any, is_durable: bool, asked: list[Claim]
+) -> None:
+    @job
+    def short() -> None: ...
+
+    @job(policy=policy)  # in the same queue, if only declared
+    def neighbour() -> None: ...
+
+    with working(concurrency=2) as worker:
+        worker.pace.note("short", 0, 1000)
+        finished(*short.enqueue_many([{}] * 200))
+    ahead = [one for one in asked if one.retryable_only]
+    assert {one.durable for one in ahead} == {is_durable}
+    assert all(one.durable for one in asked if one not in ahead)
 
 
 def test_a_wanted_lane_is_looked_for_at_once_but_not_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

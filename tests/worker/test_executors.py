@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from jobs_app import job
 from jobs_app.worker.crew import Crew
@@ -15,6 +16,7 @@ from jobs_app.worker.executors import Chunk, EventLoop, Threads
 from jobs_app.worker.pace import Pace
 from tests.waiting import until
 from tests.worker.flights import Ended, flight_of
+from tests.worker.harness import finished, working
 
 
 @pytest.fixture
@@ -92,13 +94,14 @@ def test_a_handler_that_breaks_everything_does_not_cost_its_thread(ended: Ended,
     assert ended.wait(2) == ["queued", "succeeded"]
 
 
-def test_jobs_behind_a_slow_one_are_taken_back_once(ended: Ended, make_threads: Any) -> None:
+@pytest.mark.parametrize("is_tiny", [False, True])
+def test_jobs_behind_a_slow_one_are_taken_back_once(is_tiny: bool, ended: Ended, make_threads: Any) -> None:
     gate = threading.Event()
     slow, quick = job(name="slow")(lambda: gate.wait(10)), job(name="quick")(lambda: None)
     threads = make_threads(1)
     behind = [flight_of(quick) for _ in range(3)]
     first = flight_of(slow)
-    threads.submit(Chunk([first, *behind]))
+    threads.submit(Chunk([first, *behind], is_tiny=is_tiny))
     until(lambda: first.started, every=0.01)
     assert threads.take_back(60) == []
     assert threads.take_back(0) == behind
@@ -209,12 +212,50 @@ def test_an_async_job_that_waited_too_long_is_never_run_as_a_sync_one(ended: End
     crew.stop()
 
 
-def test_what_waits_goes_to_free_threads_and_only_the_rest_back(ended: Ended) -> None:
+def test_tiny_jobs_of_several_threads_go_on_while_one_of_them_is_slow(ended: Ended, make_threads: Any) -> None:
+    """It has the turn to compute, and they wait for it only so long."""
+    gate = threading.Event()
+    slow, quick = job(name="slow")(lambda: gate.wait(10)), job(name="quick")(lambda: None)
+    threads = make_threads(3)
+    first = flight_of(slow)
+    threads.submit(Chunk([first], is_tiny=True))
+    until(lambda: first.started, every=0.01)
+    for _ in range(2):
+        threads.submit(Chunk([flight_of(quick) for _ in range(5)], is_tiny=True))
+    assert ended.wait(10) == ["succeeded"] * 10
+    gate.set()
+    ended.wait(11)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_tiny_jobs_in_the_chunk_of_a_slow_one_are_taken_back_and_run() -> None:
+    gate = threading.Event()
+
+    @job
+    def work(slow: bool = False) -> None:
+        if slow:
+            gate.wait(60)
+
+    with working(concurrency=2) as worker:
+        worker.pace.note("work", 0, 1000)
+        with transaction.atomic():  # one claim: the slow one first, the others in its chunk
+            first = work.enqueue(slow=True)
+            behind = work.enqueue_many([{}] * 20)
+        until(worker.hangar.running, every=0.01)
+        assert worker.pace.is_tiny("work")
+        assert set(finished(*behind)) == {"succeeded"}
+        assert first.refresh().status == "running"
+        gate.set()
+        assert finished(first) == ["succeeded"]
+
+
+@pytest.mark.parametrize("is_tiny", [False, True])
+def test_what_waits_goes_to_free_threads_and_only_the_rest_back(is_tiny: bool, ended: Ended) -> None:
     gate = threading.Event()
     slow, quick = job(name="slow")(lambda: gate.wait(10)), job(name="quick")(lambda: None)
     crew = Crew(2, Pace(), ended)
     first, behind = flight_of(slow), [flight_of(quick) for _ in range(3)]
-    crew._threads.submit(Chunk([first, *behind]))
+    crew._threads.submit(Chunk([first, *behind], is_tiny=is_tiny))
     until(lambda: first.started, every=0.01)
     assert crew.hurry(0.0, running=1) == behind[1:]
     assert ended.wait(1) == ["succeeded"]
