@@ -17,17 +17,25 @@ PATIENCE_SECONDS = 0.02
 _turn = threading.Lock()
 _first_in_line = threading.Lock()  # or the one who gave its turn away would be the quickest to take it again
 _handlers = threading.Lock()  # of the many threads that run them, one stands in line
+_computes = 0  # the thread whose turn it is
 
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Take a turn: some milliseconds at most, and never while waiting for something."""
+    """Take a turn: some milliseconds at most, and never while waiting for something. A turn within a turn is none."""
+    global _computes
+    if _computes == threading.get_ident():
+        yield
+        return
     with _first_in_line:
         is_mine = _turn.acquire(timeout=PATIENCE_SECONDS)
+    if is_mine:
+        _computes = threading.get_ident()
     try:
         yield
     finally:
         if is_mine:
+            _computes = 0
             _turn.release()
 
 

@@ -194,3 +194,10 @@ def test_an_error_gives_the_turn_back(turn: Any, patient: None) -> None:
         raise RuntimeError
     with turn():
         pass
+
+
+@pytest.mark.usefixtures("patient")
+def test_a_turn_within_a_turn_waits_for_nobody() -> None:
+    with running_handlers(), computing(), computing():
+        assert module._turn.locked()
+    assert not module._turn.locked()

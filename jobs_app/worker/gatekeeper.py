@@ -16,7 +16,7 @@ from jobs_app.lifecycle.pauses import Pauses, read_pauses
 from jobs_app.lifecycle.regate import Misplaced, put_back
 from jobs_app.lifecycle.rules import Rules, read_rules
 from jobs_app.models import Gate
-from jobs_app.registry import registry
+from jobs_app.registry import JobType, registry
 from jobs_app.worker.portions import UNLIMITED, Left
 
 STEPS_AT_ONCE = 20  # a large backlog of new jobs is looked at between claims, not instead of them
@@ -32,7 +32,8 @@ class Gatekeeper:
         self._opened: set[tuple[str, int]] = set()
         self.rules = Rules()
         self.pauses = Pauses()
-        self.straight = Straight()
+        self._key_only: dict[str, str] = {}  # by job type: what its queue and itself are called among the straight
+        self._asked_for: Sequence[str] = ()
 
     def refresh(self, connection: BaseDatabaseWrapper) -> None:
         """Once a second: three small queries."""
@@ -42,19 +43,18 @@ class Gatekeeper:
         declared = {each.queue for each in registry if self.rules.gate_of(each.queue, each.name, each.policy)}
         self._may_be_gated = {*found, *declared, *self.rules.queues}
         self._to_visit.update(found)
-        self.straight = self._who_needs_only_a_key()
+        self._key_only = {each.name: f"{each.queue} {each.name}" for each in registry if self._needs_only_a_key(each)}
 
-    def _who_needs_only_a_key(self) -> Straight:
-        kinds = [
-            f"{each.queue} {each.name}"
-            for each in registry
-            if self.serves(each.queue)
-            and each.name not in self.pauses.job_types
-            and not each.limits.is_shared
-            and not self.rules.of_queue(each.queue).is_shared
-            and self.rules.gate_of(each.queue, each.name, each.policy) == Gate.KEY
-        ]
+    @property
+    def straight(self) -> Straight:
+        """Who may be given its key by the one that has it: of what was asked for last, so that somebody starts it."""
+        kinds = [self._key_only[name] for name in self._asked_for if name in self._key_only]
         return Straight(kinds, sorted(self.pauses.subjects))
+
+    def _needs_only_a_key(self, job_type: JobType) -> bool:
+        queue, rules = job_type.queue, self.rules.of_queue(job_type.queue)
+        has_key = self.rules.gate_of(queue, job_type.name, job_type.policy) == Gate.KEY
+        return has_key and self.serves(queue) and not rules.is_shared and not job_type.limits.is_shared
 
     def serves(self, queue: str) -> bool:
         return self._serves(queue) and self.pauses.allows(queue)
@@ -76,6 +76,7 @@ class Gatekeeper:
         self, connection: BaseDatabaseWrapper, job_types: Sequence[str], room: int, in_process: Left = UNLIMITED
     ) -> bool:
         """Open what may start now; True if there may be more to do at once."""
+        self._asked_for = job_types
         self._look_where_rates_allow()
         visit = {queue for queue in self._to_visit if self.serves(queue)}
         self._to_visit.clear()

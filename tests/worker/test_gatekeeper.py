@@ -148,3 +148,22 @@ def test_it_goes_on_at_once_while_there_is_more(monkeypatch: pytest.MonkeyPatch)
     keeper = gates()
     keeper.admit(connection, TYPES, 10)
     assert opened() == 7
+
+
+def test_a_key_is_handed_over_only_to_types_that_are_asked_for_and_need_nothing_else() -> None:
+    @job(name="work", queue="mail", policy="singleton")
+    def work() -> None: ...
+
+    @job(name="off", queue="mail", policy="singleton")
+    def off() -> None: ...
+
+    @job(name="limited", queue="mail", policy="singleton", concurrency=3)
+    def limited() -> None: ...
+
+    keeper = gates()
+    assert keeper.straight.kinds == []
+    keeper.admit(connection, ["work", "limited"], 10)
+    assert keeper.straight.kinds == ["mail work"]
+    limit("mail", max_running=5)
+    keeper.refresh(connection)
+    assert keeper.straight.kinds == []
