@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from jobs_app.conf import Settings, get_settings
@@ -23,6 +23,23 @@ DEBOUNCED = {"standard": "short", "short": "short", "singleton": "stately", "sta
 NO_ID = UUID(int=0)  # of what is not a job yet
 
 
+class Template(NamedTuple):
+    """A job in parts, between which goes what its payload decides: half as long to put together as `_replace` takes."""
+
+    make: type[NewJob]
+    kind: tuple[Any, ...]
+    times_and_policy: tuple[Any, ...]
+    key: str | None
+    rest: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, job: NewJob) -> Template:
+        return cls(type(job), job[1:5], job[7:11], job.key, job[12:])
+
+    def job(self, run_id: UUID, payload: str, subject: str, key: str | None) -> NewJob:
+        return self.make(run_id, *self.kind, payload, subject, *self.times_and_policy, key, *self.rest)
+
+
 class Drafts:
     """What every job has in common that is enqueued of one type with the same options."""
 
@@ -37,13 +54,13 @@ class Drafts:
         if self.debounce:
             self._columns["delay"] = self.debounce
         self._made_for: Settings | None = None
-        self._template: NewJob
+        self._template: Template
 
     def draft(self, payload: Mapping[str, Any]) -> tuple[NewJob, dict[str, Any]]:
         """The job, checked and not stored, and its payload as it will be stored."""
         settings = get_settings()
         if settings is not self._made_for:
-            self._template, self._made_for = self._common(settings), settings
+            self._template, self._made_for = Template.of(self._common(settings)), settings
         template = self._template
         stored = checked(self._job_type, payload)
         text = dumps(stored, limit=settings.max_payload_bytes)
@@ -51,7 +68,7 @@ class Drafts:
         if subject is None:
             subject = _from_payload(self._job_type, "subject", stored) or ""
         key = self._key_of(stored) or subject or template.key
-        return template._replace(id=uuid7(), payload=text, subject=subject, key=key), stored
+        return template.job(uuid7(), text, subject, key), stored
 
     def _common(self, settings: Settings) -> NewJob:
         """All but what the payload decides."""

@@ -44,15 +44,21 @@ def bulk_cursor(
         yield cursor
 
 
+def run_within(connection: BaseDatabaseWrapper, sql: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of one statement, as part of the transaction that is open."""
+    with bulk_cursor(connection) as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchall()
+
+
 def run_pinned(
     connection: BaseDatabaseWrapper, sql: str, parameters: Mapping[str, Any], *, durable: bool = True
 ) -> list[tuple[Any, ...]]:
     """The rows of one statement with a pinned plan, in a transaction of its own, or within the host's."""
     connection.ensure_connection()
     if connection.in_atomic_block or not connection.get_autocommit():
-        with pinned_transaction(connection), bulk_cursor(connection) as cursor:
-            cursor.execute(sql, parameters)
-            return cursor.fetchall()
+        with pinned_transaction(connection):
+            return run_within(connection, sql, parameters)
     return _in_one_trip(connection, f"{BEGIN}; {PIN_PLAN}{'' if durable else NOT_DURABLE}; {sql}; COMMIT", parameters)
 
 

@@ -107,14 +107,20 @@ def _store(
     straight: Straight | None = None,
 ) -> set[UUID]:
     reports = _one_each(ended)
-    if is_postgres(connection) and all(one.state != "queued" and one.gate != Gate.KEY for one in reports):
-        return remove(connection, reports, unknown=unknown)  # nobody to wake: one statement, and one round trip
+    if _is_one_statement(connection, reports):
+        return remove(connection, reports, unknown=unknown)
     waiting = [one for one in reports if one.state == "queued"]
     final = [one for one in reports if one.state != "queued"]
     with pinned_transaction(connection):
         if waiting and len(reports) > 1:
             _lock_in_order(connection, reports)
         return remove(connection, final, unknown=unknown, straight=straight) | requeue(connection, waiting)
+
+
+def _is_one_statement(connection: BaseDatabaseWrapper, reports: Iterable[Ended]) -> bool:
+    """Nobody to wake, and nobody's transaction around it: then it needs a single round trip."""
+    is_free = is_postgres(connection) and not connection.in_atomic_block
+    return is_free and all(one.state != "queued" and one.gate != Gate.KEY for one in reports)
 
 
 def _one_each(ended: Sequence[Ended]) -> Sequence[Ended]:

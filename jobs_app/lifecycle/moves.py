@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.computing import computing
-from jobs_app.lifecycle.cursors import run_pinned
+from jobs_app.lifecycle.cursors import run_pinned, run_within
 from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
 from jobs_app.lifecycle.holds import hold_by_gate
 from jobs_app.lifecycle.keys import Key, Straight, wake_next
@@ -173,7 +173,8 @@ def _move(
         in_order = sorted(ended, key=lambda one: one.id.int)  # everything that locks several jobs locks them by id
         rows, parameters = relation(connection, COLUMNS, [_row(one) for one in in_order])
     if is_postgres(connection):
-        moved = run_pinned(connection, postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)
+        run = run_within if connection.in_atomic_block else run_pinned  # who began a transaction pinned its plan
+        moved = run(connection, postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)
     else:
         moved = _move_sqlite(connection, rows, guard, sqlite, parameters)
     wake_next(connection, [Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key], straight)

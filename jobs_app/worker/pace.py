@@ -22,7 +22,7 @@ class Pace:
     def __init__(self) -> None:
         self._mean: dict[str, float] = {}
         self._seen: dict[str, int] = {}
-        self._recent = SHORT_SECONDS  # the mean over all short types
+        self._recent: float | None = None  # the mean over all short types
 
     def note(self, job_type: str, seconds: float, count: int = 1) -> None:
         """So many jobs took `seconds` together."""
@@ -31,7 +31,8 @@ class Pace:
         self._mean[job_type] = mean + weight * (seconds / count - mean)
         self._seen[job_type] = self._seen.get(job_type, 0) + count
         if self.is_short(job_type):
-            self._recent += weight * (seconds / count - self._recent)
+            recent = seconds / count if self._recent is None else self._recent
+            self._recent = recent + weight * (seconds / count - recent)
 
     def is_short(self, job_type: str) -> bool:
         return self._seen.get(job_type, 0) >= SEEN_ENOUGH and self._mean[job_type] < SHORT_SECONDS
@@ -53,5 +54,7 @@ class Pace:
 
     def ahead(self, threads: int) -> int:
         """How many short jobs may wait in this process: what so many threads do in a moment."""
+        if self._recent is None:
+            return LEAST_AHEAD
         at_once = 1 if self._recent < TINY_SECONDS else threads
         return max(LEAST_AHEAD, int(AHEAD_SECONDS / (self._recent / at_once + OWN_SECONDS)))
