@@ -37,7 +37,7 @@ class Template(NamedTuple):
         return cls(type(job), job[1:5], job[7:11], job.key, job[12:])
 
     def job(self, run_id: UUID, payload: str, subject: str, key: str | None) -> NewJob:
-        return self.make(run_id, *self.kind, payload, subject, *self.times_and_policy, key, *self.rest)
+        return self.make._make((run_id, *self.kind, payload, subject, *self.times_and_policy, key, *self.rest))
 
 
 class Drafts:
