@@ -32,9 +32,11 @@ class Finisher(Loop):
         hangar: Hangar,
         told: Callable[[Sequence[Report]], None],
         straight: Callable[[], Straight] = Straight,
+        ran: Callable[[Sequence[Report]], None] = lambda reports: None,
     ) -> None:
         super().__init__("finisher")
         self._hangar = hangar
+        self._ran = ran  # called with what will be stored
         self._told = told  # called with what was stored
         self._straight = straight
         self._reports: deque[Report] = deque()
@@ -69,6 +71,7 @@ class Finisher(Loop):
         self.wake.clear()
         with computing():
             self._fill_batch()
+            self._ran(self._batch)
 
     def _fill_batch(self) -> None:
         ids: set[int] = set()

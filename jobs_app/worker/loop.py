@@ -74,7 +74,7 @@ class Worker:
         self._enough = options.concurrency  # in hand; with fewer there is room for more
         self._stored_at = float("-inf")
         self._crew = Crew(options.concurrency, self.pace, self._done)
-        self.finisher = Finisher(self.hangar, self._stored, lambda: self.claimer.straight)
+        self.finisher = Finisher(self.hangar, self._stored, lambda: self.claimer.straight, self._ran)
         self._serving = Serving(options.queues, options.excluded)
         self.types = ServedTypes(self._crew.is_loop_blocked)
         self.janitor = Janitor()
@@ -183,13 +183,17 @@ class Worker:
             self.finisher.put(report)
         self._wake_claimer()
 
-    def _stored(self, reports: Sequence[Report]) -> None:
+    def _ran(self, reports: Sequence[Report]) -> None:
+        """Before they are stored: a worker that has just begun should know soon how many to claim."""
         durations: dict[str, list[float]] = {}
         for report in reports:
             if report.started is not None:
                 durations.setdefault(report.flight.job.job_type, []).append(report.finished - report.started)
         for job_type, seconds in durations.items():
             self.pace.note(job_type, sum(seconds), len(seconds))
+        self._wake_claimer()
+
+    def _stored(self, reports: Sequence[Report]) -> None:
         for queue in {report.flight.job.queue for report in reports if report.flight.job.gate}:
             self.claimer.freed(queue)
         self._stored_at = time.monotonic()
