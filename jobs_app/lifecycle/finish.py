@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.errors import LeaseLost
 from jobs_app.lifecycle.database import apart, is_data_at_fault, is_postgres, pinned_transaction, read_uuid
 from jobs_app.lifecycle.keys import Straight
-from jobs_app.lifecycle.moves import Ended, remove
+from jobs_app.lifecycle.moves import Ended, remove, remove_all
 from jobs_app.lifecycle.relation import relation
 from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
 from jobs_app.models import ONE_QUEUED, Gate
@@ -47,7 +47,7 @@ def finish_within(connection: BaseDatabaseWrapper, ended: Ended) -> None:
 
 
 def settled(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
-    """Of reports whose commit was cut off, the ones that were stored: their attempt row carries our token.
+    """Of reports that were sent, the ones that are stored: their attempt row carries our token.
 
     And our outcome: recovery writes a row with our token too, of an attempt that was lost.
     """
@@ -108,7 +108,8 @@ def _store(
 ) -> set[UUID]:
     reports = _one_each(ended)
     if _is_one_statement(connection, reports):
-        return remove(connection, reports, unknown=unknown)
+        moved = remove_all(connection, reports, unknown=unknown)
+        return {one.id for one in reports} if moved else settled(connection, reports)
     waiting = [one for one in reports if one.state == "queued"]
     final = [one for one in reports if one.state != "queued"]
     with pinned_transaction(connection):

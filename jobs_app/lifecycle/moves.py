@@ -115,12 +115,18 @@ WITH ended AS ({{{{rows}}}}),
 gone AS (DELETE FROM jobs_app_job AS job USING ended WHERE {BY_ID} AND {{{{guard}}}} RETURNING {SEEN}),
 tried AS ({{attempt}}),
 kept AS ({{run}})
-SELECT id, queue, key, gate FROM gone
+SELECT {{told}} FROM gone
 """
 _GONE = {"gone": "gone", "latest": "greatest"}
-POSTGRES_REMOVE = _REMOVE.format(attempt=ATTEMPT.format(**_GONE), run=RUN.format(**_GONE))
+_KNOWN = {"attempt": ATTEMPT.format(**_GONE), "run": RUN.format(**_GONE)}
 # Looking whether history knows a row before it is written costs 3 us of the 16 that a row takes. It hardly ever does.
-POSTGRES_REMOVE_NEW = _REMOVE.format(attempt=NEW_ATTEMPT.format(**_GONE), run=NEW_RUN.format(**_GONE))
+_UNKNOWN = {"attempt": NEW_ATTEMPT.format(**_GONE), "run": NEW_RUN.format(**_GONE)}
+_MOVED = "id, queue, key, gate"
+POSTGRES_REMOVE = _REMOVE.format(**_KNOWN, told=_MOVED)
+POSTGRES_REMOVE_NEW = _REMOVE.format(**_UNKNOWN, told=_MOVED)
+# Most often all of a batch moves, and then its number says so: 2 us less for each job than its row.
+POSTGRES_COUNT = _REMOVE.format(**_KNOWN, told="count(*)")
+POSTGRES_COUNT_NEW = _REMOVE.format(**_UNKNOWN, told="count(*)")
 # The attempt is read before the update, because the update takes the token away. Places in the queue are taken in the
 # order of their keys, as an enqueue takes them: two that take several would wait for each other else.
 POSTGRES_REQUEUE = f"""
@@ -154,6 +160,16 @@ def remove(
     return _move(connection, ended, guard, postgres, [ATTEMPT, RUN, SQLITE_REMOVE], straight)
 
 
+def remove_all(connection: BaseDatabaseWrapper, ended: Sequence[Ended], *, unknown: bool = False) -> bool:
+    """The same on PostgreSQL, for jobs with no key that others wait for. False if some of them did not move."""
+    if not ended:
+        return True
+    rows, parameters = _relation(connection, ended)
+    sql = (POSTGRES_COUNT_NEW if unknown else POSTGRES_COUNT).format(rows=rows, guard=HELD)
+    ((moved,),) = run_pinned(connection, sql, parameters)
+    return moved == len(ended)
+
+
 def requeue(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str = HELD) -> set[UUID]:
     """Let jobs wait again; the ids that really moved."""
     return _move(connection, ended, guard, POSTGRES_REQUEUE, [ATTEMPT, SQLITE_REQUEUE])
@@ -169,9 +185,7 @@ def _move(
 ) -> set[UUID]:
     if not ended:
         return set()
-    with computing():
-        in_order = sorted(ended, key=lambda one: one.id.int)  # everything that locks several jobs locks them by id
-        rows, parameters = relation(connection, COLUMNS, [_row(one) for one in in_order])
+    rows, parameters = _relation(connection, ended)
     if is_postgres(connection):
         run = run_within if connection.in_atomic_block else run_pinned  # who began a transaction pinned its plan
         moved = run(connection, postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)
@@ -179,6 +193,12 @@ def _move(
         moved = _move_sqlite(connection, rows, guard, sqlite, parameters)
     wake_next(connection, [Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key], straight)
     return {read_uuid(row[0]) for row in moved}
+
+
+def _relation(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> tuple[str, dict[str, Any]]:
+    with computing():
+        in_order = sorted(ended, key=lambda one: one.id.int)  # everything that locks several jobs locks them by id
+        return relation(connection, COLUMNS, [_row(one) for one in in_order])
 
 
 def _move_sqlite(

@@ -71,9 +71,15 @@ def usual_chores() -> Sequence[Chore]:
 
 
 class Janitor(Loop):
-    def __init__(self, chores: Sequence[Chore] | None = None) -> None:
+    def __init__(self, chores: Sequence[Chore] | None = None, *, first_after: float = 0.0) -> None:
         super().__init__("janitor")
         self._chores = usual_chores() if chores is None else chores
+        self._first_after = first_after  # seconds
+
+    def run(self) -> None:
+        if self._first_after:
+            self.pause(self._first_after)
+        super().run()
 
     def run_once(self) -> None:
         if not self._do_chores():

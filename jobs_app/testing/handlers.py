@@ -20,7 +20,7 @@ from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.options import EnqueueOptions
 from jobs_app.testing.naming import AnyJob, definition_of
 from jobs_app.worker.flight import Flight, board
-from jobs_app.worker.runner import bound
+from jobs_app.worker.runner import call_handler
 
 WORKER = "test"
 
@@ -47,12 +47,14 @@ def run_job(
 
 def _call(flight: Flight) -> Any:
     active.set(flight.context)
-    handler = bound(flight)
-    if flight.job_type.is_async:
-        handler = async_to_sync(handler)
+    handler = async_to_sync(_await) if flight.job_type.is_async else call_handler
     with transaction.atomic(using=jobs_connection().alias) if flight.job_type.atomic else nullcontext():
-        returned = handler()
+        returned = handler(flight)
     return flight.context.result_or(returned)
+
+
+async def _await(flight: Flight) -> Any:
+    return await call_handler(flight)
 
 
 def _claimed(new: NewJob, attempt: int, cursor: str) -> ClaimedJob:

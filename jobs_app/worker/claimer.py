@@ -29,6 +29,9 @@ GATES_EVERY_SECONDS = 1.0
 LANES_SHARE = 0.05  # finding lanes may take this share of the time: an old open transaction makes it slow
 ANY_TYPE_EVERY_SECONDS = 0.1  # while short jobs come in full batches, others are asked for this often
 SHORTEST_POLL_SECONDS = 0.01
+# Where work begins the threads have none: a small claim is there sooner, and the next comes while they do its jobs.
+FIRST_REACH = 100
+REACH_GROWTH = 4
 MOST_UNSTORED = 4000  # reports: what ran and what is recorded never drift further apart
 
 
@@ -88,6 +91,7 @@ class Claimer(Loop):
         self._gates_due = 0.0
         self._any_due = 0.0
         self._follow_up = False
+        self._reach = FIRST_REACH  # at most so many are claimed ahead
         self.starved = False  # waits for a free thread, not for work
         self.empty_at = float("-inf")  # when the lanes were looked for in which nothing was due
 
@@ -143,9 +147,11 @@ class Claimer(Loop):
         """True if there may be more."""
         short = self._pace.short_types(unlimited.job_types) if room.ahead > 0 else []
         if short and (room.now <= 0 or time.monotonic() < self._any_due):
-            portion, most = unlimited._replace(kind=AHEAD, job_types=short), room.now + room.ahead
+            portion, most = unlimited._replace(kind=AHEAD, job_types=short), min(self._reach, room.now + room.ahead)
             if self._take(portion, most, may_walk=self._lanes.may_walk()).jobs >= most:
+                self._reach *= REACH_GROWTH
                 return True
+            self._reach = FIRST_REACH
             self._any_due = 0.0
             room = self._room()
         if room.now <= 0:

@@ -21,7 +21,7 @@ from jobs_app.computing import running_handlers
 from jobs_app.conf import get_settings
 from jobs_app.worker.flight import Cut, Flight, Report
 from jobs_app.worker.runner import run, run_async
-from jobs_app.worker.tidying import has_connections, tidy
+from jobs_app.worker.tidying import has_connections, is_copy, tidy
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -54,7 +54,6 @@ class Threads:
         self._chunks: set[Chunk] = set()
         self._threads: list[threading.Thread] = []
         self._growing = threading.Lock()
-        self._pid = os.getpid()
 
     def submit(self, chunk: Chunk) -> None:
         self._chunks.add(chunk)
@@ -113,7 +112,7 @@ class Threads:
 
     def _run(self, flight: Flight) -> None:
         report = run(flight)
-        if os.getpid() != self._pid:
+        if is_copy():
             os._exit(0)  # a copy of the worker that the handler forked and forgot to end
         if has_connections():  # most handlers that take microseconds have none, and looking for them costs as much
             reset_queries()

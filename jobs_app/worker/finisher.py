@@ -91,8 +91,8 @@ class Finisher(Loop):
         if fresh:
             unsure, self._unsure = self._unsure, True
             accepted |= self._send(fresh)
-            missing = [report.ended for report in fresh if report.ended.id not in accepted]
-            if unsure and missing:
+            if unsure:
+                missing = [report.ended for report in fresh if report.ended.id not in accepted]
                 accepted |= settled(self.connection, missing)
             self._unsure = False
         with computing():

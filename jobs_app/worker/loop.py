@@ -36,6 +36,7 @@ SLOW_SECONDS = 0.1  # a handler that runs for so long gives no thread back soon
 STOP_CLAIMING_SECONDS = 5.0  # the claim that is under way is waited for, but not for ever
 FLUSH_SECONDS = 8.0  # and so are the last reports, if the database does not answer
 LOOK_SECONDS = 0.05
+FIRST_CHORES_SECONDS = 3.0  # a worker that starts has better things to do, and often many start together
 STATE_AFTER = {"release": "queued", "fail": "failed"}
 
 
@@ -77,7 +78,7 @@ class Worker:
         self.finisher = Finisher(self.hangar, self._stored, lambda: self.claimer.straight, self._ran)
         self._serving = Serving(options.queues, options.excluded)
         self.types = ServedTypes(self._crew.is_loop_blocked)
-        self.janitor = Janitor()
+        self.janitor = Janitor(first_after=0.0 if options.once else FIRST_CHORES_SECONDS)
         self.claimer = Claimer(
             worker_id=self.identity.id,
             serving=self._serving,
@@ -181,10 +182,12 @@ class Worker:
             self.finisher.counts["lost"] += 1
         else:
             self.finisher.put(report)
+            if not self.pace.is_known(flight.job.job_type):
+                self._ran([report])  # at once: until then jobs are claimed one by one
         self._wake_claimer()
 
     def _ran(self, reports: Sequence[Report]) -> None:
-        """Before they are stored: a worker that has just begun should know soon how many to claim."""
+        """Before they are stored: how many to claim next is to be known soon."""
         durations: dict[str, list[float]] = {}
         for report in reports:
             if report.started is not None:

@@ -28,14 +28,19 @@ class Pace:
         """So many jobs took `seconds` together."""
         weight = 1 - (1 - WEIGHT) ** count
         mean = self._mean.get(job_type, seconds / count)
-        self._mean[job_type] = mean + weight * (seconds / count - mean)
+        # The first ones load what the others find loaded, and say little about them: of those the quickest counts.
+        is_known = self.is_known(job_type)
+        self._mean[job_type] = mean + weight * (seconds / count - mean) if is_known else min(mean, seconds / count)
         self._seen[job_type] = self._seen.get(job_type, 0) + count
         if self.is_short(job_type):
             recent = seconds / count if self._recent is None else self._recent
             self._recent = recent + weight * (seconds / count - recent)
 
+    def is_known(self, job_type: str) -> bool:
+        return self._seen.get(job_type, 0) >= SEEN_ENOUGH
+
     def is_short(self, job_type: str) -> bool:
-        return self._seen.get(job_type, 0) >= SEEN_ENOUGH and self._mean[job_type] < SHORT_SECONDS
+        return self.is_known(job_type) and self._mean[job_type] < SHORT_SECONDS
 
     def is_tiny(self, job_type: str) -> bool:
         return self.is_short(job_type) and self._mean[job_type] < TINY_SECONDS

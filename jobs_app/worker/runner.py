@@ -7,8 +7,6 @@ import json
 import logging
 import time
 import traceback
-from collections.abc import Callable
-from functools import partial
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
@@ -51,11 +49,12 @@ async def run_async(flight: Flight) -> Report | None:
     return report(flight, await attempt_async(flight), started)
 
 
-def bound(flight: Flight) -> Callable[[], Any]:
-    """The handler and all that it takes, to be called: also by those who want no more of a worker than that."""
-    if flight.job_type.takes_context:
-        return partial(flight.job_type.function, flight.context, **_arguments(flight))
-    return partial(flight.job_type.function, **_arguments(flight))
+def call_handler(flight: Flight) -> Any:
+    """With all that it takes, and nothing around it: also for those who want no more of a worker than that."""
+    job_type = flight.job_type
+    if job_type.takes_context:
+        return job_type.function(flight.context, **_arguments(flight))
+    return job_type.function(**_arguments(flight))
 
 
 def attempt(flight: Flight) -> Ended:
@@ -208,14 +207,14 @@ def report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = Fals
 
 async def _await(flight: Flight) -> Any:
     refuse_if_unfit(flight)
-    returned = await bound(flight)()
+    returned = await call_handler(flight)
     accept(flight)
     return returned
 
 
 def _call(flight: Flight) -> Any:
     refuse_if_unfit(flight)
-    returned = bound(flight)()
+    returned = call_handler(flight)
     if returned is not None and isinstance(returned, NOT_RUN_YET):
         found = type(returned).__name__
         raise Fail(f"{flight.job.job_type} gave back a {found} and did nothing; does a decorator hide an async def?")

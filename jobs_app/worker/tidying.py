@@ -16,7 +16,16 @@ logger = logging.getLogger("jobs_app.worker")
 
 _installed = False
 _inherited: list[BaseDatabaseWrapper] = []
-_here = threading.local()
+_is_copy = False
+
+
+class _Here(threading.local):
+    """Of one thread. The default is the class's: to look for an attribute that is not there takes 0.9 us, not 0.05."""
+
+    has_connections = False
+
+
+_here = _Here()
 
 
 @receiver(connection_created)
@@ -26,7 +35,12 @@ def _note(**kwargs: Any) -> None:
 
 def has_connections() -> bool:
     """Did this thread ever open one? Asking Django for those it has takes 4 us, as long as the rest of a short job."""
-    return getattr(_here, "has_connections", False)
+    return _here.has_connections
+
+
+def is_copy() -> bool:
+    """Was this process forked from a worker, by a handler? Comparing process ids takes a system call each time."""
+    return _is_copy
 
 
 def tidy(*, next_waits: bool = False) -> None:
@@ -57,6 +71,8 @@ def install() -> None:
 
 def _forget_connections() -> None:
     """Two processes on one socket garble both. Kept from the garbage collector: closing here would close it there."""
+    global _is_copy
+    _is_copy = True
     for connection in connections.all(initialized_only=True):
         _inherited.append(connection)
         del connections[connection.alias]

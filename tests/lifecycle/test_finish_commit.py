@@ -43,6 +43,19 @@ def test_a_commit_that_was_cut_off_is_told_by_the_attempt_row(monkeypatch: pytes
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("S1.9", "S1.R3")
+def test_of_a_batch_of_plain_ends_only_those_with_their_token_are_accepted() -> None:
+    stored(4)
+    jobs = take(4)
+    reports = [ended(jobs[0]), ended(jobs[1], "failed"), ended(jobs[2]._replace(token=uuid4())), ended(jobs[3])]
+    assert finish(connection, reports) == {jobs[0].id, jobs[1].id, jobs[3].id}
+    assert [job.id for job in Job.objects.filter(state="running")] == [jobs[2].id]
+    assert finish(connection, [ended(jobs[2])]) == {jobs[2].id}
+    assert finish(connection, []) == set()
+    assert (Job.objects.count(), JobRun.objects.count()) == (0, 4)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_commit_that_never_came_leaves_nothing_and_the_batch_can_be_sent_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

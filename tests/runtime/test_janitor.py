@@ -177,11 +177,22 @@ def test_a_stop_ends_a_long_chore_soon() -> None:
         until(lambda: asked, every=0.01)
 
 
-def test_a_worker_has_one() -> None:
+def test_a_worker_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs_app.worker.loop.FIRST_CHORES_SECONDS", 0.1)
     old = finished(400)
     with working():
         until(lambda: old not in left(), every=0.02)
     assert not JobRun.objects.exists()
+
+
+def test_it_begins_later_than_the_work_and_a_stop_does_not_wait_for_it() -> None:
+    begun: list[int] = []
+    janitor = Janitor([lambda own, go_on: bool(begun.append(1))], first_after=3600)
+    janitor.start()
+    janitor.stop()
+    janitor.join(30)
+    assert not janitor.is_alive()
+    assert begun == []
 
 
 def test_rates_that_started_nothing_for_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,6 +143,7 @@ def test_claims_stop_while_too_many_reports_wait_to_be_stored(monkeypatch: pytes
 
     monkeypatch.setattr(finisher_module, "finish", slow)
     monkeypatch.setattr("jobs_app.worker.loop.MOST_UNSTORED", 5)
+    monkeypatch.setattr("jobs_app.worker.pace.SEEN_ENOUGH", 1000)  # nothing is claimed ahead
     with working(concurrency=2) as worker:
         runs = work.enqueue_many([{}] * 60)
         until(lambda: worker.finisher.pending > 5, every=0.01)
@@ -151,6 +152,30 @@ def test_claims_stop_while_too_many_reports_wait_to_be_stored(monkeypatch: pytes
         gate.set()
         assert set(finished(*runs)) == {"succeeded"}
     assert {tuple(outcomes(run)) for run in runs} == {("success",)}
+
+
+def test_where_work_begins_the_first_claims_ahead_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    claim = claimer_module.claim
+
+    def noted(connection: Any, wanted: Claim, starts: Any) -> Any:
+        jobs = claim(connection, wanted, starts)
+        if wanted.retryable_only and len(jobs) == wanted.limit:
+            asked.append(wanted.limit)
+        return jobs
+
+    @job
+    def work() -> None: ...
+
+    monkeypatch.setattr(claimer_module, "claim", noted)
+    monkeypatch.setattr(claimer_module, "FIRST_REACH", 3)
+    monkeypatch.setattr("jobs_app.worker.pace.LEAST_AHEAD", 200)
+    runs = work.enqueue_many([{}] * 300)
+    with working(concurrency=2):
+        assert set(finished(*runs)) == {"succeeded"}
+    assert asked[0] == 3
+    assert all(later <= earlier * 4 for earlier, later in pairwise(asked))
+    assert max(asked) > 12
 
 
 @pytest.mark.spec("S1.24", "S4.6", "S4.12")

@@ -21,6 +21,17 @@ def test_a_type_is_short_only_when_it_was_seen_to_be() -> None:
     assert not seen(0.5).is_short("work")
 
 
+def test_the_first_jobs_are_slow_because_they_load_what_the_others_find() -> None:
+    pace = Pace()
+    for seconds in (0.2, 0.01, 0.0001, 0.0001, 0.003):
+        pace.note("work", seconds)
+    assert pace.is_tiny("work")
+    for _ in range(20):
+        pace.note("work", 0.003)
+    assert pace.is_short("work")
+    assert not pace.is_tiny("work")
+
+
 def test_a_slow_job_makes_its_type_long_again_for_a_while() -> None:
     pace = seen(0.0001)
     pace.note("work", 1)
