@@ -22,7 +22,14 @@ from benchmarks.results import Results, ResultsFile
 
 RESULTS = Path(__file__).resolve().parent / "results"
 WORKS = ["drain", "enqueue", "latency", "limit", "handlers", "policies", "growth", "sqlite"]
-PEERS_WORKS = ["drain", "enqueue", "latency", "growth", "sqlite"]  # what a program of the catalogue can be asked for
+PEERS_WORKS = [
+    "drain",
+    "enqueue",
+    "latency",
+    "handlers",
+    "growth",
+    "sqlite",
+]  # what a program of the catalogue can be asked for
 
 
 def main() -> int:
