@@ -1,4 +1,4 @@
-"""The INSERT behind every enqueue: one of many rows, and on PostgreSQL a shorter one for a single row.
+"""The INSERT behind the enqueue of many jobs, and on SQLite of one as well.
 
 What operators set is read by the statement itself, by one look each into a small table, so that no cache can be behind
 it: the limits of the queue, and whether the job type or the subject is paused.
@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle import wakeup
 from jobs_app.lifecycle.cursors import binding_cursor
-from jobs_app.lifecycle.database import NOW, frozen_moment, is_postgres, read_sqlite_time, read_uuid, while_busy
+from jobs_app.lifecycle.database import NOW, is_postgres, read_sqlite_time, read_uuid, while_busy
 from jobs_app.lifecycle.holds import hold_by_gate
+from jobs_app.lifecycle.insert_one import insert_one
 from jobs_app.lifecycle.new_job import NewJob, may_be_refused
-from jobs_app.lifecycle.relation import POSTGRES_TYPES, relation
+from jobs_app.lifecycle.relation import relation
 from jobs_app.registry import SYSTEM_QUEUE
 
 COLUMNS = {
@@ -71,16 +71,6 @@ WITH new AS ({{insert}} RETURNING id),
 told AS MATERIALIZED (SELECT count(pg_notify(%(channel)s, call)) FROM unnest(%(calls)s::text[]) AS call)
 SELECT {NOW}, {{ids}} FROM told
 """
-# The same rules as functions of the database: it plans what is in them once per connection. Planned each time, and
-# as a SELECT, they made an enqueue take 1,385 us; this one takes 520, and a bare INSERT of these columns 450.
-ONE = """
-INSERT INTO jobs_app_job ({columns}, state, queued_at, run_at, gate, hold)
-VALUES ({values}, 'queued', {now}, {run_at}, jobs_app_gate({queue}, {gate}),
-        jobs_app_hold({queue}, {job_type}, {subject}, {gate}, {now}))
-{unless_taken} RETURNING queued_at{telling}
-"""
-ALWAYS = ("id", "job_type", "queue", "priority", "max_attempts", "payload", "meta")
-DEFAULTS = [NewJob._field_defaults.get(name) for name in COLUMNS]
 
 
 class Stored(NamedTuple):
@@ -99,13 +89,9 @@ def insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> Stored:
     if not is_postgres(connection):
         return _insert_sqlite(connection, jobs)
     if len(jobs) == 1:
-        return _insert_one(connection, jobs[0])
+        moment = insert_one(connection, jobs[0])
+        return NOTHING if moment is None else Stored(moment, None)
     return _insert_many(connection, jobs)
-
-
-def _calls(jobs: Sequence[NewJob]) -> list[str]:
-    lanes = {(job.queue, job.priority) for job in jobs if job.run_at is None and not job.delay}
-    return sorted(call for call in (wakeup.message(*lane) for lane in lanes) if wakeup.worth_sending(call))
 
 
 def _insert_many(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> Stored:
@@ -113,50 +99,11 @@ def _insert_many(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> Sto
     statement, ids = MANY.format(now=NOW, latest="greatest", rows=rows), "NULL"
     if may_be_refused(jobs):
         statement, ids = f"{statement} ON CONFLICT DO NOTHING", "ARRAY (SELECT id FROM new)"
-    parameters |= {"channel": wakeup.CHANNEL, "calls": _calls(jobs)}
+    parameters |= {"channel": wakeup.CHANNEL, "calls": wakeup.calls_for(jobs)}
     with binding_cursor(connection) as cursor:
         sql = MANY_POSTGRES.format(insert=statement, ids=ids)
         while_busy(connection, lambda: cursor.execute(sql, parameters))
         return Stored(*cursor.fetchone())
-
-
-def _insert_one(connection: BaseDatabaseWrapper, job: NewJob) -> Stored:
-    given = {name: value for name, value, usual in zip(COLUMNS, job, DEFAULTS, strict=True) if value != usual}
-    parameters: dict[str, Any] = {"meta": job.meta, **given, "now": frozen_moment()}
-    calls = _calls([job])
-    if calls:
-        parameters["call"] = calls[0]
-    columns = tuple(name for name in COLUMNS if name in given or name in ALWAYS)
-    sql = _one(columns, parameters["now"] is not None, may_be_refused([job]), bool(calls))
-    with binding_cursor(connection) as cursor:
-        while_busy(connection, lambda: cursor.execute(sql, parameters))
-        row = cursor.fetchone()
-    return Stored(row[0], None) if row else NOTHING
-
-
-@lru_cache(maxsize=256)
-def _one(columns: tuple[str, ...], is_frozen: bool, is_picky: bool, is_telling: bool) -> str:
-    """The statement for a job that sets these columns."""
-    values = {name: f"%({name})s::{POSTGRES_TYPES[COLUMNS[name]]}" for name in columns}
-    stored = [name for name in columns if name not in COMPUTED]
-    now = "%(now)s::timestamptz" if is_frozen else "statement_timestamp()"
-    run_at = now
-    if "run_at" in values:
-        run_at = f"greatest({values['run_at']}, {now})"
-    elif "delay" in values:
-        run_at = f"greatest({now} + make_interval(secs => {values['delay']}), {now})"
-    return ONE.format(
-        columns=", ".join(stored),
-        values=", ".join(values[name] for name in stored),
-        now=now,
-        run_at=run_at,
-        queue=values["queue"],
-        job_type=values["job_type"],
-        subject=values.get("subject", "''"),
-        gate=values.get("gate", "0"),
-        unless_taken="ON CONFLICT DO NOTHING" if is_picky else "",
-        telling=f", pg_notify('{wakeup.CHANNEL}', %(call)s)" if is_telling else "",
-    )
 
 
 def _insert_sqlite(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> Stored:

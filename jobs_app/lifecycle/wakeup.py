@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import is_postgres
+from jobs_app.lifecycle.new_job import NewJob
 
 CHANNEL = "jobs_app"
 RULES_CHANGED = "*"  # is no lane
@@ -41,6 +42,20 @@ def worth_sending(text: str) -> bool:
         last.clear()
     last[text] = now
     return True
+
+
+def call_for(job: NewJob) -> str | None:
+    """What its enqueue says; nothing for a job that is due later, or where the same was said a moment ago."""
+    if job.run_at is not None or job.delay:
+        return None
+    call = message(job.queue, job.priority)
+    return call if worth_sending(call) else None
+
+
+def calls_for(jobs: Iterable[NewJob]) -> list[str]:
+    """The same for many, each lane once."""
+    lanes = {(job.queue, job.priority) for job in jobs if job.run_at is None and not job.delay}
+    return sorted(call for call in (message(*lane) for lane in lanes) if worth_sending(call))
 
 
 def tell(connection: BaseDatabaseWrapper, lanes: Iterable[tuple[str, int]]) -> None:

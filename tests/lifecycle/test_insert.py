@@ -212,10 +212,14 @@ def tables_again(on_postgres: None, transactional_db: None) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("tables_again")
-def test_the_functions_go_when_their_migration_does() -> None:
-    assert functions() == {"jobs_app_gate", "jobs_app_hold"}
+def test_the_functions_and_procedures_go_when_their_migrations_do() -> None:
+    of_the_release_before = {"jobs_app_gate", "jobs_app_hold"}
+    everything = {"jobs_app_enqueue", "jobs_app_enqueue_full", *of_the_release_before}
+    assert functions() == everything
+    call_command("migrate", "jobs_app", "0006", verbosity=0)
+    assert functions() == of_the_release_before
     call_command("migrate", "jobs_app", "0005", verbosity=0)
     assert functions() == set()
     call_command("migrate", "jobs_app", verbosity=0)
-    assert functions() == {"jobs_app_gate", "jobs_app_hold"}
+    assert functions() == everything
     assert as_one(new_job()).created

@@ -1,0 +1,37 @@
+"""The enqueue of one job on PostgreSQL: one call of a procedure, which the server plans once per connection.
+
+The procedures are in migration 0007, and why they are procedures in docs/decisions/006-an-enqueue-is-a-procedure.md.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.lifecycle import wakeup
+from jobs_app.lifecycle.cursors import binding_cursor
+from jobs_app.lifecycle.database import frozen_moment, while_busy
+from jobs_app.lifecycle.new_job import NewJob
+
+USUAL = tuple(NewJob._field_defaults.values())
+REQUIRED = len(NewJob._fields) - len(USUAL)  # these come first, in a job as in the parameters of both procedures
+ADDED = 2  # the wake-up and the moment
+
+
+def _call(procedure: str, parameters: int) -> str:
+    return f"CALL {procedure}({', '.join(['%s'] * parameters)})"
+
+
+PLAIN = _call("jobs_app_enqueue", REQUIRED + ADDED)
+FULL = _call("jobs_app_enqueue_full", len(NewJob._fields) + ADDED)
+
+
+def insert_one(connection: BaseDatabaseWrapper, job: NewJob) -> datetime | None:
+    """Store the job and give the moment; None where its key lets no second job in."""
+    sql, values = (PLAIN, job[:REQUIRED]) if job[REQUIRED:] == USUAL else (FULL, job)
+    parameters = (*values, wakeup.call_for(job), frozen_moment())
+    with binding_cursor(connection) as cursor:
+        while_busy(connection, lambda: cursor.execute(sql, parameters))
+        moment: datetime | None = cursor.fetchone()[0]
+    return moment
