@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial, update_wrapper
+from functools import cached_property, partial, update_wrapper
 from inspect import isroutine
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, overload
 
@@ -82,18 +82,27 @@ class JobDefinition(Generic[Params, Returned]):
 
     def enqueue_payload(self, payload: Mapping[str, Any] | None = None) -> RunHandle:
         """`enqueue` for a payload that came as one value."""
-        from jobs_app.lifecycle.conflicts import enqueue_once, enqueue_or, enqueue_throttled
-
         self._require_enabled()
         job, checked = self._drafts.draft({} if payload is None else payload)
-        store = partial(enqueue_or, on_conflict=self._drafts.on_conflict)
-        if self._drafts.throttle is not None:
-            store = partial(enqueue_throttled, seconds=self._drafts.throttle, on_conflict=self._drafts.on_conflict)
-        if "idempotency_key" not in self._options:
-            return _handle(self.job_type, store(job), checked)
+        if "idempotency_key" in self._options:
+            return self._enqueue_once(job, checked)
+        return _handle(self.job_type, self._store(job), checked)
+
+    @cached_property
+    def _store(self) -> Callable[[NewJob], Enqueued]:
+        """Found out at the first enqueue, when models can be imported."""
+        from jobs_app.lifecycle.conflicts import enqueue_or, enqueue_throttled
+
+        if self._drafts.throttle is None:
+            return partial(enqueue_or, on_conflict=self._drafts.on_conflict)
+        return partial(enqueue_throttled, seconds=self._drafts.throttle, on_conflict=self._drafts.on_conflict)
+
+    def _enqueue_once(self, job: NewJob, checked: dict[str, Any]) -> RunHandle:
+        from jobs_app.lifecycle.conflicts import enqueue_once
+
         # Without defaults: spelling one out is no other work, and neither is a field that a later release adds.
         body = self.job_type.schema.without_defaults(checked)
-        run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body, store=store)
+        run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body, store=self._store)
         return RunHandle(run_id, created=False) if stored is None else _handle(self.job_type, stored, checked)
 
     def _require_enabled(self) -> None:

@@ -45,8 +45,8 @@ class Drafts:
 
     def __init__(self, job_type: JobType, options: Mapping[str, Any]) -> None:
         self._job_type = job_type
-        self._subject = options.get("subject")
-        self._key = options.get("key")
+        self._subject = _fixed(job_type, options, "subject")
+        self._key = _fixed(job_type, options, "key")
         self.debounce: float | None = options.get("debounce", job_type.debounce)
         self.throttle: float | None = options.get("throttle", job_type.throttle)
         self.on_conflict: str = "replace" if self.debounce else options.get("on_conflict", job_type.on_conflict)
@@ -64,11 +64,12 @@ class Drafts:
         template = self._template
         stored = checked(self._job_type, payload)
         text = dumps(stored, limit=settings.max_payload_bytes)
-        subject = self._subject
+        subject, key = self._subject, self._key
         if subject is None:
-            subject = _from_payload(self._job_type, "subject", stored) or ""
-        key = self._key_of(stored) or subject or template.key
-        return template.job(uuid7(), text, subject, key), stored
+            subject = _from_payload(self._job_type, "subject", stored)
+        if key is None:
+            key = _from_payload(self._job_type, "key", stored)
+        return template.job(uuid7(), text, subject, key or subject or template.key), stored
 
     def _common(self, settings: Settings) -> NewJob:
         """All but what the payload decides."""
@@ -99,8 +100,11 @@ class Drafts:
             )
         return DEBOUNCED[policy]
 
-    def _key_of(self, stored: dict[str, Any]) -> str | None:
-        return self._key if self._key is not None else _from_payload(self._job_type, "key", stored)
+
+def _fixed(job_type: JobType, options: Mapping[str, Any], option: str) -> str | None:
+    """The subject or the key that every job has; None where the payload decides."""
+    given: str | None = options.get(option)
+    return "" if given is None and getattr(job_type, option) is None else given
 
 
 def _columns(job_type: JobType, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,13 +127,11 @@ def _meta_text(job_type: JobType, options: Mapping[str, Any]) -> str:
         raise OptionInvalid(f"job {job_type.name!r}: {problem}") from None
 
 
-def _from_payload(job_type: JobType, option: str, stored: dict[str, Any]) -> str | None:
-    """The subject or the key that the job type takes from a payload; None where it finds none."""
-    if getattr(job_type, option) is None:
-        return None
+def _from_payload(job_type: JobType, option: str, stored: dict[str, Any]) -> str:
+    """The subject or the key that the job type takes from a payload; empty where it finds none."""
     found = named(job_type, option, stored)
     if found is None or found == "":
-        return None
+        return ""
     try:
         return (key_text if option == "key" else subject_text)(str(found))
     except ValueError as problem:

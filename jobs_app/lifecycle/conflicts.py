@@ -11,7 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import IdempotencyConflict, KeyTaken
 from jobs_app.lifecycle.database import jobs_connection, write_savepoint
-from jobs_app.lifecycle.enqueue import enqueue, is_one_statement
+from jobs_app.lifecycle.enqueue import enqueue, enqueue_one, is_one_statement
 from jobs_app.lifecycle.holders import find_run, replace_waiting
 from jobs_app.lifecycle.idempotency import free_key, hash_of, point_key, take_key
 from jobs_app.lifecycle.new_job import Enqueued, NewJob, may_be_refused
@@ -21,12 +21,11 @@ TRIES = 3
 
 def enqueue_or(job: NewJob, on_conflict: str = "return") -> Enqueued:
     """Store the job; where its key is taken, `return` the run that has it, raise an `error`, or `replace` its work."""
-    connection = jobs_connection()
     for _ in range(TRIES):
-        [found] = enqueue([job])
+        found = enqueue_one(job)
         if found.created:
             return found
-        if given := _resolve(connection, job, found, on_conflict):
+        if given := _resolve(jobs_connection(), job, found, on_conflict):
             return given
     raise _taken(job, found, "changes faster than it can be replaced; try again")
 

@@ -12,7 +12,7 @@ from jobs_app.errors import KeyTaken
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.holders import find_holders
 from jobs_app.lifecycle.insert import insert
-from jobs_app.lifecycle.new_job import Enqueued, NewJob
+from jobs_app.lifecycle.new_job import ONE_WAITING, Enqueued, NewJob
 
 ROWS_PER_STATEMENT = 2000
 TRIES = 3
@@ -26,6 +26,15 @@ def enqueue(jobs: Sequence[NewJob]) -> list[Enqueued]:
     for part in _statements(jobs):
         stored += _insert(connection, part)
     return stored
+
+
+def enqueue_one(job: NewJob) -> Enqueued:
+    """The same for one job, without the steps that only several need, or one that may be refused."""
+    connection = jobs_connection()
+    if job.policy in ONE_WAITING:
+        [found] = _insert(connection, [job])
+        return found
+    return _enqueued(job, insert(connection, [job]).queued_at)
 
 
 def is_one_statement(jobs: Sequence[NewJob]) -> bool:

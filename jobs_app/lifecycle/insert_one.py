@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle import wakeup
-from jobs_app.lifecycle.cursors import binding_cursor
+from jobs_app.lifecycle.cursors import fetch_again
 from jobs_app.lifecycle.database import frozen_moment, while_busy
 from jobs_app.lifecycle.new_job import NewJob
 
@@ -31,7 +31,5 @@ def insert_one(connection: BaseDatabaseWrapper, job: NewJob) -> datetime | None:
     """Store the job and give the moment; None where its key lets no second job in."""
     sql, values = (PLAIN, job[:REQUIRED]) if job[REQUIRED:] == USUAL else (FULL, job)
     parameters = (*values, wakeup.call_for(job), frozen_moment())
-    with binding_cursor(connection) as cursor:
-        while_busy(connection, lambda: cursor.execute(sql, parameters))
-        moment: datetime | None = cursor.fetchone()[0]
+    moment: datetime | None = while_busy(connection, lambda: fetch_again(connection, sql, parameters))[0]
     return moment

@@ -2,11 +2,10 @@
 
 from jobs_app.models.api_token import ApiToken
 from jobs_app.models.attempt import JobAttempt, Outcome
-from jobs_app.models.base import jobs_database
 from jobs_app.models.control_event import ControlEvent
 from jobs_app.models.idempotency import IdempotencyKey
 from jobs_app.models.item import JobItem
-from jobs_app.models.job import FINISHED, LIVE, ONE_QUEUED, Gate, Hold, Job, Policy, State
+from jobs_app.models.job import FINISHED, LIVE, ONE_QUEUED, Gate, Hold, Job, Policy, State, jobs_database
 from jobs_app.models.maintenance import MaintenanceWindow
 from jobs_app.models.pause import Pause, Scope
 from jobs_app.models.queue import QueueState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from django.db import models, router
+from django.db import models
 
 from jobs_app.conf import get_settings
 
@@ -21,10 +21,3 @@ class JobsModel(models.Model):
 
     class Meta:
         abstract = True
-
-
-def jobs_database() -> str:
-    """The alias of the database that holds the jobs."""
-    from jobs_app.models.job import Job
-
-    return get_settings().database or router.db_for_write(Job)

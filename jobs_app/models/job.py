@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from django.db import models
+from django.db import models, router
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from jobs_app.conf import get_settings
 from jobs_app.ids import uuid7
 from jobs_app.models.base import JobsModel
 
@@ -192,3 +193,8 @@ class Job(RunColumns):
 
     def __str__(self) -> str:
         return f"{self.job_type} {self.id}"
+
+
+def jobs_database() -> str:
+    """The alias of the database that holds the jobs."""
+    return get_settings().database or router.db_for_write(Job)

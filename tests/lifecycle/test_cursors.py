@@ -9,10 +9,10 @@ import pytest
 from django.db import DataError, OperationalError, connection, connections, transaction
 from psycopg.pq import TransactionStatus
 
-from jobs_app.lifecycle.cursors import bulk_cursor, run_pinned
+from jobs_app.lifecycle.cursors import bulk_cursor, fetch_again, run_pinned
 from jobs_app.lifecycle.database import PINNED
 from jobs_app.models import Job
-from tests.lifecycle.rows import stored
+from tests.lifecycle.rows import T, stored
 from tests.lifecycle.sessions import sessions
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("on_postgres")]
@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 NAME_ACTOR = "UPDATE jobs_app_job SET actor = %(actor)s RETURNING id, queued_at, actor"
 FAIL_AFTER_A_WRITE = "UPDATE jobs_app_job SET actor = %(actor)s RETURNING 1 / priority"
 BACKEND = "SELECT pg_backend_pid()"
+TELL = "SELECT %s::text, %s::timestamptz"
+DIVIDE = "SELECT 6 / %s::int"
 
 AssertQueries = Callable[[int], Any]
 
@@ -186,3 +188,39 @@ def test_moments_of_many_rows_are_read_as_django_reads_them() -> None:
     with bulk_cursor(connection) as cursor:
         cursor.execute("SELECT id, queued_at FROM jobs_app_job ORDER BY id")
         assert cursor.fetchall() == list(Job.objects.order_by("id").values_list("id", "queued_at"))
+
+
+def test_a_statement_that_is_executed_again_gives_the_row_of_each_time(
+    django_assert_num_queries: AssertQueries,
+) -> None:
+    with django_assert_num_queries(3):
+        rows = [fetch_again(connection, TELL, given) for given in (("a", T), (None, None), ("b", T))]
+    assert rows == [("a", T), (None, None), ("b", T)]
+    assert rows[0][1].tzinfo is T.tzinfo
+
+
+def test_it_goes_on_after_an_error_and_on_another_connection() -> None:
+    assert fetch_again(connection, DIVIDE, [2]) == (3,)
+    with pytest.raises(DataError, match="division by zero"):
+        fetch_again(connection, DIVIDE, [0])
+    assert fetch_again(connection, DIVIDE, [3]) == (2,)
+    first = fetch_again(connection, BACKEND, [])
+    connection.close()
+    assert fetch_again(connection, BACKEND, []) != first
+    with sessions(1) as [other]:
+        assert other.do(fetch_again, connection, DIVIDE, [1]) == (6,)
+    assert fetch_again(connection, DIVIDE, [6]) == (1,)
+
+
+def test_a_wrapper_may_execute_the_same_statement_around_it() -> None:
+    inner: list[Any] = []
+
+    def wrapper(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        done = execute(sql, params, many, context)
+        if params != [2]:
+            inner.append(fetch_again(connection, DIVIDE, [2]))
+        return done
+
+    with connection.execute_wrapper(wrapper):
+        assert fetch_again(connection, DIVIDE, [1]) == (6,)
+    assert inner == [(3,)]

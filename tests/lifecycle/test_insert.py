@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.db import connection
 
 from jobs_app.ids import uuid7
 from jobs_app.lifecycle.enqueue import enqueue
@@ -196,30 +194,3 @@ def test_who_runs_refuses_an_exclusive_one_too(way: Callable[[NewJob], Enqueued]
     running = one_running(policy="exclusive", key="k")
     told = way(new_job(policy="exclusive", key="k"))
     assert (told.id, told.created, told.state) == (running.id, False, "running")
-
-
-def functions() -> set[str]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT proname FROM pg_proc WHERE proname LIKE 'jobs\\_app\\_%%'")
-        return {row[0] for row in cursor.fetchall()}
-
-
-@pytest.fixture
-def tables_again(on_postgres: None, transactional_db: None) -> Iterator[None]:
-    """Whatever happens, the next test finds the tables."""
-    yield
-    call_command("migrate", verbosity=0)
-
-
-@pytest.mark.usefixtures("tables_again")
-def test_the_functions_and_procedures_go_when_their_migrations_do() -> None:
-    of_the_release_before = {"jobs_app_gate", "jobs_app_hold"}
-    everything = {"jobs_app_enqueue", "jobs_app_enqueue_full", *of_the_release_before}
-    assert functions() == everything
-    call_command("migrate", "jobs_app", "0006", verbosity=0)
-    assert functions() == of_the_release_before
-    call_command("migrate", "jobs_app", "0005", verbosity=0)
-    assert functions() == set()
-    call_command("migrate", "jobs_app", verbosity=0)
-    assert functions() == everything
-    assert as_one(new_job()).created
