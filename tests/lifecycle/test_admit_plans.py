@@ -20,7 +20,7 @@ from jobs_app.lifecycle.lanes import Start
 from jobs_app.lifecycle.rules import Rules
 from jobs_app.limits import QueueRules, Rate
 from jobs_app.models import Job, Pause, QueueState
-from tests.lifecycle.plans import Plans, plans_of
+from tests.lifecycle.plans import Plans, plans_of, rows_read_by
 from tests.lifecycle.rows import new_job, stored
 from tests.lifecycle.test_plans import assert_reads_in_order, explained
 
@@ -197,3 +197,7 @@ def test_an_enqueue_finds_rules_pauses_and_the_holder_of_its_key_by_index(
     plans = plans_of(lambda: enqueue([again]))
     assert plans.disorder() == []
     assert plans.rows <= 5
+    assert [rows_read_by(lambda: enqueue([again])) <= 5 for _ in range(10)] == [True] * 10  # a plan is kept by then
+    assert rows_read_by(lambda: stored(subject="subject-8")) <= 5
+    assert rows_read_by(stored) <= 5
+    assert rows_read_by(lambda: list(Pause.objects.all())) >= 1000  # they are counted
