@@ -12,6 +12,7 @@ from jobs_app.errors import KeyTaken
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.holders import find_holders
 from jobs_app.lifecycle.insert import insert
+from jobs_app.lifecycle.line_up import line_up
 from jobs_app.lifecycle.new_job import ONE_WAITING, Enqueued, NewJob
 
 ROWS_PER_STATEMENT = 2000
@@ -76,8 +77,10 @@ def _insert(connection: BaseDatabaseWrapper, jobs: Sequence[NewJob]) -> list[Enq
 
 
 def _in_order(jobs: Sequence[NewJob]) -> Sequence[NewJob]:
-    """As everything that takes several keys."""
-    return sorted(jobs, key=lambda job: (job.queue, job.key or "")) if any(job.key for job in jobs) else jobs
+    """As everything that takes several keys; and those that share one behind each other."""
+    if not any(job.key for job in jobs):
+        return jobs
+    return line_up(sorted(jobs, key=lambda job: (job.queue, job.key or "")))
 
 
 def _enqueued(job: NewJob, queued_at: datetime) -> Enqueued:

@@ -42,8 +42,9 @@ COLUMNS = {
     "parent": "uuid",
     "slot_at": "time",
     "schedule": "int",
+    "follows": "bool",
 }
-COMPUTED = ("run_at", "delay", "gate")
+COMPUTED = ("run_at", "delay", "gate", "follows")
 STORED = [name for name in COLUMNS if name not in COMPUTED]
 QUEUE_GATE = """
 coalesce((SELECT CASE WHEN max_running_per_key IS NOT NULL OR rate_per_key_count IS NOT NULL THEN 2
@@ -61,7 +62,7 @@ IS_PAUSED = f"""
 MANY = f"""
 INSERT INTO jobs_app_job ({", ".join(STORED)}, state, queued_at, run_at, gate, hold)
 SELECT {", ".join(STORED)}, 'queued', {{now}}, {{latest}}(coalesce(run_at, delay), {{now}}), full_gate,
-       CASE WHEN is_paused THEN 'pause' ELSE {hold_by_gate("full_gate")} END
+       CASE WHEN is_paused THEN 'pause' WHEN follows THEN 'key' ELSE {hold_by_gate("full_gate")} END
   FROM (SELECT new.*, {{latest}}(new.gate, {QUEUE_GATE}) AS full_gate, {IS_PAUSED} AS is_paused
           FROM ({{rows}}) AS new) AS ready WHERE true
 """

@@ -32,6 +32,7 @@ class NewJob(NamedTuple):
     parent: UUID | None = None
     slot_at: datetime | None = None
     schedule: int | None = None
+    follows: bool = False  # another one of its key is stored before it, by the same statement
 
 
 def may_be_refused(jobs: Iterable[NewJob]) -> bool:

@@ -80,6 +80,11 @@ class Life(RuleBasedStateMachine):
         with frozen_clock(self._now):
             enqueue([self._new(job_type, key, late, first)])
 
+    @rule(jobs=st.lists(st.tuples(st.sampled_from(["alone", "alone-too", "plain"]), st.booleans()), max_size=4))
+    def enqueue_together(self, jobs: list[tuple[str, bool]]) -> None:
+        with frozen_clock(self._now):
+            enqueue([self._new(job_type, "a", False, first) for job_type, first in jobs])
+
     @rule(key=st.sampled_from(["a", "b"]), late=st.booleans())
     def replace(self, key: str, late: bool) -> None:
         with frozen_clock(self._now), suppress(KeyTaken):  # a job of another type waits there
