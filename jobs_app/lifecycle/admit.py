@@ -27,9 +27,11 @@ from jobs_app.lifecycle.opening import Opening, Room
 from jobs_app.lifecycle.rates import Rates
 from jobs_app.lifecycle.relation import relation, same
 from jobs_app.lifecycle.rules import Rules, limits_of
+from jobs_app.lifecycle.turn_away import turn_away
 from jobs_app.limits import ONE_RUNNING, QueueRules
 
 ROWS_PER_STEP = 500
+MOST_TURNED_AWAY = 2000  # in 20 ms: whoever ends one of their keys' owners waits for it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +113,10 @@ class _Step:
 
     def _pass_keys(self) -> list[Gated]:
         """Each job that became due is looked at once; it goes on, or waits until somebody frees its key."""
-        due = self._due()
+        lanes = self._reader.lanes("new")
+        if not lanes or self._turn_away(lanes):
+            return []
+        due = self._due(lanes)
         if not due:
             return []
         keys = sorted({job.key for job in due if job.key is not None})
@@ -142,11 +147,20 @@ class _Step:
         wake_next(self._connection, [Key(self._queue, key) for key in filled if key])
         self._is_more |= bool(filled)
 
-    def _due(self) -> list[Gated]:
+    def _turn_away(self, lanes: Sequence[tuple[str, int]]) -> bool:
+        """Let those wait at once whose key another one has; True if that is most of what is due, and was enough."""
+        for limit in (ROWS_PER_STEP, MOST_TURNED_AWAY):
+            paused = self._asking.paused_subjects
+            if turn_away(self._connection, self._queue, lanes, paused_subjects=paused, limit=limit) < limit // 2:
+                return False
+        self._is_more = True
+        return True
+
+    def _due(self, lanes: Iterable[tuple[str, int]]) -> list[Gated]:
         found: list[Gated] = []
-        for _, lanes in groupby(self._reader.lanes("new"), key=lambda lane: lane[1]):
+        for _, equals in groupby(lanes, key=lambda lane: lane[1]):
             if len(found) < ROWS_PER_STEP:
-                found += chain.from_iterable(self._reader.due("new", lane, ROWS_PER_STEP) for lane in lanes)
+                found += chain.from_iterable(self._reader.due("new", lane, ROWS_PER_STEP) for lane in equals)
         found.sort(key=lambda job: job.urgency)
         self._is_more |= len(found) >= ROWS_PER_STEP
         return found[:ROWS_PER_STEP]

@@ -57,15 +57,24 @@ SELECT value FROM each WHERE value IS NOT NULL
 """
 _AT_GATE = "state = 'queued' AND hold IN ('new', 'limit')"
 QUEUES = _EACH.format(order="ASC", column="queue", where=_AT_GATE, after=">")
-TYPES = _EACH.format(
-    order="ASC", column="job_type", where=f"{_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s", after=">"
-)
-PRIORITIES = _EACH.format(
-    order="DESC",
-    column="priority",
-    where=f"{_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s AND job_type = %(job_type)s",
-    after="<",
-)
+# The same over two columns: the next lane is a lower priority of this type, else the highest of the next type. SQLite
+# skips through the index by itself.
+_LANE = f"SELECT job_type, priority FROM jobs_app_job WHERE {_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s"
+_FIRST_LANE = "ORDER BY job_type, priority DESC LIMIT 1"
+LANES_POSTGRES = f"""
+WITH RECURSIVE lane AS (
+  ({_LANE} {_FIRST_LANE})
+  UNION ALL
+  SELECT next.job_type, next.priority FROM lane CROSS JOIN LATERAL (
+    SELECT job_type, priority FROM (
+      SELECT job_type, priority, 0 AS turn FROM (
+        {_LANE} AND job_type = lane.job_type AND priority < lane.priority {_FIRST_LANE}) AS lower
+      UNION ALL
+      SELECT job_type, priority, 1 FROM ({_LANE} AND job_type > lane.job_type {_FIRST_LANE}) AS other
+      ORDER BY turn LIMIT 1) AS first) AS next)
+SELECT job_type, priority FROM lane
+"""
+LANES_SQLITE = f"{_LANE} GROUP BY job_type, priority"
 SUBJECTS = (
     _EACH.format(
         order="ASC",
@@ -115,11 +124,9 @@ class Reader:
 
     def lanes(self, hold: str) -> list[tuple[str, int]]:
         """(job type, priority) of everything that waits so, most urgent first, of types that are served."""
-        found = []
-        for (job_type,) in self._rows(TYPES, hold=hold):
-            if job_type in self._job_types:
-                found += [(job_type, row[0]) for row in self._rows(PRIORITIES, hold=hold, job_type=job_type)]
-        return sorted(found, key=lambda lane: -lane[1])
+        sql = LANES_POSTGRES if self._is_postgres else LANES_SQLITE
+        found = [(job_type, priority) for job_type, priority in self._rows(sql, hold=hold)]
+        return sorted((lane for lane in found if lane[0] in self._job_types), key=lambda lane: -lane[1])
 
     def due(self, hold: str, lane: tuple[str, int], limit: int) -> list[Gated]:
         job_type, priority = lane

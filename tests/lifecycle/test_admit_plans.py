@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from jobs_app.lifecycle import claim
-from jobs_app.lifecycle.admit import ROWS_PER_STEP, Asking, admit
+from jobs_app.lifecycle.admit import MOST_TURNED_AWAY, ROWS_PER_STEP, Asking, admit
 from jobs_app.lifecycle.claim import Claim, claim_parameters
 from jobs_app.lifecycle.database import pinned_transaction
 from jobs_app.lifecycle.enqueue import enqueue
@@ -94,8 +94,19 @@ def test_a_step_over_a_flood_of_one_key_looks_at_a_batch_of_it(count: int, stati
     fill(1, runs=True)
     fill(count, hold="'new'")
     statistics()
-    assert_reads_little(step(), 4 * ROWS_PER_STEP)
-    assert Job.objects.filter(hold="key").count() == ROWS_PER_STEP
+    batch = ROWS_PER_STEP + MOST_TURNED_AWAY
+    assert_reads_little(step(), 2 * batch + 5)
+    assert Job.objects.filter(hold="key").count() == batch
+
+
+@pytest.mark.parametrize("count", SIZES)
+def test_a_step_over_a_flood_of_many_taken_keys_looks_at_a_batch_of_it(count: int, statistics: Any) -> None:
+    fill(count, runs=True, key="'taken-' || n")
+    fill(count, key="'taken-' || n", hold="'new'")
+    statistics()
+    batch = ROWS_PER_STEP + MOST_TURNED_AWAY
+    assert_reads_little(step(), 3 * batch + 5)
+    assert Job.objects.filter(hold="key").count() == batch
 
 
 @pytest.mark.parametrize("count", SIZES)
