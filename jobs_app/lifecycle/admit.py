@@ -31,7 +31,7 @@ from jobs_app.lifecycle.turn_away import turn_away
 from jobs_app.limits import ONE_RUNNING, QueueRules
 
 ROWS_PER_STEP = 500
-MOST_TURNED_AWAY = 2000  # in 20 ms: whoever ends one of their keys' owners waits for it
+MOST_TURNED_AWAY = 1000  # in 10 ms: whoever ends the owner of such a key waits for it, and so does the next claim
 
 
 @dataclass(frozen=True, kw_only=True)

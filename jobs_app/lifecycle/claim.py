@@ -78,6 +78,9 @@ class Claim:
 
 # A claim may take its time. The lease begins when it ends.
 THIS_MOMENT = "coalesce(%(now)s::timestamptz, clock_timestamp())"
+LEASE = f"""
+{THIS_MOMENT} + make_interval(secs => coalesce((%(leases)s::jsonb ->> job_type)::float8, %(lease)s))
+"""
 
 # The rows are picked by ctid: written as a join, fresh statistics turn it into a hash join over the whole backlog.
 # Lanes are read one after another, most urgent first, and the outer LIMIT stops at enough: no row more is locked.
@@ -86,8 +89,7 @@ POSTGRES = f"""
 UPDATE jobs_app_job
    SET state = 'running', worker_id = %(worker_id)s, token = %(token)s, attempts = attempts + 1,
        started_at = {NOW}, first_started_at = coalesce(first_started_at, {NOW}),
-       lease_expires_at = {THIS_MOMENT} + make_interval(
-         secs => coalesce((%(leases)s::jsonb ->> job_type)::float8, %(lease)s))
+       lease_expires_at = {LEASE}
  WHERE ctid = ANY (ARRAY (
        SELECT picked.ctid
          FROM unnest(%(queues)s::text[], %(priorities)s::smallint[],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import LeaseLost
 from jobs_app.lifecycle.database import apart, is_data_at_fault, is_postgres, pinned_transaction, read_uuid
-from jobs_app.lifecycle.keys import Straight
+from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.moves import Ended, remove, remove_all
 from jobs_app.lifecycle.relation import relation
 from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
@@ -36,7 +37,7 @@ def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended], straight: St
         if not is_data_at_fault(error):
             raise
         if len(ended) == 1:
-            return _finish_one(connection, ended[0], error)
+            return _finish_one(connection, ended[0], error, straight)
     return _finish_halves(connection, ended, straight)
 
 
@@ -62,11 +63,13 @@ def settled(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID
         return {read_uuid(row[0]) for row in cursor.fetchall()}
 
 
-def _finish_one(connection: BaseDatabaseWrapper, ended: Ended, error: BaseException) -> set[UUID]:
+def _finish_one(
+    connection: BaseDatabaseWrapper, ended: Ended, error: BaseException, straight: Straight | None
+) -> set[UUID]:
     """The row at fault. One whose place in the queue was taken just now is not: it gives way when it comes again."""
     if ended.state == "queued" and ended.policy in ONE_QUEUED and isinstance(error, IntegrityError):
-        return while_places_are_taken(lambda: _store_apart(connection, [ended]))
-    return _store_apart(connection, [_without_details(ended, error)])
+        return while_places_are_taken(lambda: _store_apart(connection, [ended], straight))
+    return _store_apart(connection, [_without_details(ended, error)], straight)
 
 
 def _without_details(ended: Ended, error: BaseException) -> Ended:
@@ -94,9 +97,9 @@ def _store_apart(
     try:
         with apart(connection):
             return _store(connection, ended, unknown=True, straight=straight)
-    except IntegrityError:  # history knows one: its report comes late, or its id was used before
+    except IntegrityError:  # history knows one: its report comes late, or its id was used before; or a key is not free
         with apart(connection):
-            return _store(connection, ended)
+            return _store(connection, ended, straight=straight and straight.for_nobody())
 
 
 def _store(
@@ -112,7 +115,7 @@ def _store(
         return {one.id for one in reports} if moved else settled(connection, reports)
     waiting = [one for one in reports if one.state == "queued"]
     final = [one for one in reports if one.state != "queued"]
-    with pinned_transaction(connection):
+    with straight.if_stored() if straight else nullcontext(), pinned_transaction(connection):
         if waiting and len(reports) > 1:
             _lock_in_order(connection, reports)
         return remove(connection, final, unknown=unknown, straight=straight) | requeue(connection, waiting)

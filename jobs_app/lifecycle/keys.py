@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.database import NOW, is_postgres
+from jobs_app.lifecycle.database import is_postgres
 from jobs_app.lifecycle.relation import relation
 
 
@@ -20,8 +20,8 @@ class Key(NamedTuple):
 
 # The most urgent of each job type that waits for each key, by a loose index scan over the types: one that nobody serves
 # any more must not hide the others. They are only looked at again: which of them may start, admission decides.
-_WAITS = "waiting.queue = lane.queue AND waiting.key = lane.key AND waiting.state = 'queued' AND waiting.hold = 'key'"
-_TYPE = f"SELECT waiting.job_type FROM jobs_app_job AS waiting WHERE {_WAITS}"
+WAITS = "waiting.queue = lane.queue AND waiting.key = lane.key AND waiting.state = 'queued' AND waiting.hold = 'key'"
+_TYPE = f"SELECT waiting.job_type FROM jobs_app_job AS waiting WHERE {WAITS}"
 _IN_ORDER = "ORDER BY waiting.job_type LIMIT 1"
 _TYPES = f"""
 WITH RECURSIVE each (queue, key, job_type) AS (
@@ -31,7 +31,7 @@ WITH RECURSIVE each (queue, key, job_type) AS (
    WHERE lane.job_type IS NOT NULL)
 """
 _FIRST = f"""
-SELECT waiting.* FROM jobs_app_job AS waiting WHERE {_WAITS} AND waiting.job_type = lane.job_type
+SELECT waiting.* FROM jobs_app_job AS waiting WHERE {WAITS} AND waiting.job_type = lane.job_type
  ORDER BY waiting.priority DESC, waiting.run_at, waiting.id LIMIT 1
 """
 # Key by key: a condition on ids would read all who wait (measured, 3 ms for a dozen keys). Never waits: it comes last
@@ -47,31 +47,10 @@ SELECT {{columns}} FROM jobs_app_job AS first WHERE id IN (
 _IDS = {"columns": "first.id", "rows": "{rows}"}
 WAKE_POSTGRES = f"UPDATE jobs_app_job SET hold = 'new' WHERE id = ANY (ARRAY ({FIRST_POSTGRES.format(**_IDS)}))"
 WAKE_SQLITE = f"UPDATE jobs_app_job SET hold = 'new' WHERE id IN ({FIRST_SQLITE.format(**_IDS)})"
-# Where its key was all that a job waited for, it need not be looked at again: it has the key now, if no other type
-# waits for it too. Only one that may start at once: what nobody starts must not keep the key from others.
-_GOES_ON = """
-count(*) OVER (PARTITION BY first.queue, first.key) = 1 AND first.policy IN ('singleton', 'exclusive', 'stately')
-AND first.queue || ' ' || first.job_type = ANY (%(straight)s) AND NOT first.subject = ANY (%(paused)s)
-AND first.run_at <= {now} AND (first.expires_at IS NULL OR first.expires_at > {now})
-"""
-HAND_OVER = f"""
-UPDATE jobs_app_job AS job
-   SET hold = CASE WHEN next.goes_on THEN '' ELSE 'new' END,
-       run_at = CASE WHEN next.goes_on THEN {NOW} ELSE job.run_at END
-  FROM ({FIRST_POSTGRES.format(columns=f"first.id, {_GOES_ON.format(now=NOW)} AS goes_on", rows="{rows}")}) AS next
- WHERE job.id = ANY (ARRAY[next.id])
-"""
 
 
-class Straight(NamedTuple):
-    """Who needs nothing but its key, as far as the one who ends a job knows."""
-
-    kinds: Sequence[str] = ()  # queue and job type, with a blank between them
-    paused_subjects: Sequence[str] = ()
-
-
-def wake_next(connection: BaseDatabaseWrapper, freed: Iterable[Key], straight: Straight | None = None) -> None:
-    """Let admission look again at the next of each key, in the transaction that freed it; or let it go on.
+def wake_next(connection: BaseDatabaseWrapper, freed: Iterable[Key]) -> None:
+    """Let admission look again at the next of each key, in the transaction that freed it.
 
     Admission locks the jobs that have a key before it sends another one to wait, so that either it sees the key freed,
     or we, who come later, see who waits.
@@ -81,8 +60,5 @@ def wake_next(connection: BaseDatabaseWrapper, freed: Iterable[Key], straight: S
         return
     rows, parameters = relation(connection, {"queue": "text", "key": "text"}, keys)
     sql = WAKE_POSTGRES if is_postgres(connection) else WAKE_SQLITE
-    if straight and straight.kinds and is_postgres(connection):
-        sql = HAND_OVER
-        parameters |= {"straight": list(straight.kinds), "paused": list(straight.paused_subjects)}
     with connection.cursor() as cursor:
         cursor.execute(sql.format(rows=rows), parameters)

@@ -16,8 +16,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.computing import computing
 from jobs_app.lifecycle.cursors import run_pinned, run_within
 from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
+from jobs_app.lifecycle.hand_over import Straight, hand_over
 from jobs_app.lifecycle.holds import hold_by_gate
-from jobs_app.lifecycle.keys import Key, Straight, wake_next
+from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.relation import looked_up, relation
 from jobs_app.models import Gate, Job, JobRun
 
@@ -191,7 +192,8 @@ def _move(
         moved = run(connection, postgres.format(rows=rows, guard=guard.format(now=NOW)), parameters)
     else:
         moved = _move_sqlite(connection, rows, guard, sqlite, parameters)
-    wake_next(connection, [Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key], straight)
+    freed = [Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key]
+    wake_next(connection, freed) if straight is None else hand_over(connection, freed, straight)
     return {read_uuid(row[0]) for row in moved}
 
 

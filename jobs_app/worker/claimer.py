@@ -6,14 +6,14 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import uniform
 from typing import NamedTuple
 from uuid import uuid4
 
 from jobs_app.computing import computing
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
-from jobs_app.lifecycle.keys import Straight
+from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.lanes import AHEAD, Lanes, find_lanes
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
 from jobs_app.registry import registry
@@ -93,12 +93,22 @@ class Claimer(Loop):
         self._follow_up = False
         self._reach = FIRST_REACH  # at most so many are claimed ahead
         self.starved = False  # waits for a free thread, not for work
+        self.is_sated = False  # the last claim left nothing behind that could be taken ahead
         self.empty_at = float("-inf")  # when the lanes were looked for in which nothing was due
 
     @property
     def straight(self) -> Straight:
-        """Who may be given its key by the one that has it, without another look."""
-        return self._gates.straight
+        """Who may be given its key by the one that has it, without another look; asked by the finisher's thread.
+
+        And who may be claimed with it: what is short, while nothing else that is short waits for this worker. That
+        might be more urgent, and only a claim compares the two.
+        """
+        straight = self._gates.straight
+        if self.is_sated and straight.kinds and not self.stopping:
+            room = self._room()
+            straight.starting = self._gates.starting(self._pace.short_types(self._types()))
+            straight.claim = self._asked(straight.starting, room.now + room.ahead)
+        return straight
 
     def told(self, lane: tuple[str, int] | None) -> None:
         """Somebody enqueued into this lane, or nobody knows where, says the listener from its own thread."""
@@ -106,7 +116,14 @@ class Claimer(Loop):
             self._lanes_wanted = True
         else:
             self._heard.append(lane)
+        self.is_sated = False
         self._follow_up = True
+        self.wake.set()
+
+    def handed_over(self, lanes: Iterable[tuple[str, int]], queues: Iterable[str]) -> None:
+        """Jobs got their key and are open in these lanes, or are to be looked at in these queues, says the finisher."""
+        self._lanes.learn(lanes)
+        self._freed.extend(queues)
         self.wake.set()
 
     def freed(self, queue: str) -> None:
@@ -146,20 +163,31 @@ class Claimer(Loop):
     def _claim(self, types: list[str], room: Room, unlimited: Portion) -> bool:
         """True if there may be more."""
         short = self._pace.short_types(unlimited.job_types) if room.ahead > 0 else []
+        ahead = unlimited._replace(kind=AHEAD, job_types=short)
         if short and (room.now <= 0 or time.monotonic() < self._any_due):
-            portion, most = unlimited._replace(kind=AHEAD, job_types=short), min(self._reach, room.now + room.ahead)
-            if self._take(portion, most, may_walk=self._lanes.may_walk()).jobs >= most:
-                self._reach *= REACH_GROWTH
+            if self._take_ahead(ahead, room):
                 return True
-            self._reach = FIRST_REACH
             self._any_due = 0.0
             room = self._room()
         if room.now <= 0:
+            self.is_sated &= bool(short)
             return False
         full = self._take_each(types, room.now)
-        if full and short:
+        self.is_sated = not full
+        if full and short:  # at once: admission, which comes first the next time, may take a while
             self._any_due = time.monotonic() + ANY_TYPE_EVERY_SECONDS
+            self._take_ahead(ahead, self._room())
         return full
+
+    def _take_ahead(self, portion: Portion, room: Room) -> bool:
+        """True if there may be more."""
+        most = min(self._reach, room.now + room.ahead)
+        if most <= 0:
+            self.is_sated = False
+            return False
+        self.is_sated = self._take(portion, most, may_walk=self._lanes.may_walk()).jobs < most
+        self._reach = FIRST_REACH if self.is_sated else REACH_GROWTH * most
+        return not self.is_sated
 
     def _take_each(self, types: list[str], room: int) -> bool:
         may_walk = self._lanes.may_walk()  # all of them, or none
@@ -197,14 +225,8 @@ class Claimer(Loop):
     def _claim_from(self, portion: Portion, limit: int, *, walk: bool) -> int:
         starts = self._lanes.starts(walk=walk, kind=portion.kind)
         starts = [start for start in starts if self._gates.serves(start.queue) and portion.reads(start.queue)]
-        asked = Claim(
-            worker_id=self._worker_id,
-            token=uuid4(),
-            job_types=portion.job_types,
-            limit=limit,
-            lease=self._lease,
-            leases={job_type.name: job_type.lease for job_type in registry if job_type.lease is not None},
-            paused_subjects=sorted(self._gates.pauses.subjects),
+        asked = replace(
+            self._asked(portion.job_types, limit),
             retryable_only=portion.kind == AHEAD,
             # Forgotten, a claim may be made twice. That is not for jobs of which only so many may run.
             durable=portion.kind != AHEAD or any(self._gates.may_be_gated(start.queue) for start in starts),
@@ -223,6 +245,17 @@ class Claimer(Loop):
         for job in last.values():
             self._lanes.remember(job.queue, job.priority, job.run_at, job.id, kind=portion.kind)
         return len(jobs)
+
+    def _asked(self, job_types: Sequence[str], limit: int) -> Claim:
+        return Claim(
+            worker_id=self._worker_id,
+            token=uuid4(),
+            job_types=job_types,
+            limit=limit,
+            lease=self._lease,
+            leases={job_type.name: job_type.lease for job_type in registry if job_type.lease is not None},
+            paused_subjects=sorted(self._gates.pauses.subjects),
+        )
 
     def _maintain(self) -> None:
         if time.monotonic() >= self._recover_due:

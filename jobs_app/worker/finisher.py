@@ -10,9 +10,10 @@ from uuid import UUID
 
 from jobs_app.computing import computing
 from jobs_app.lifecycle.finish import finish, settled
-from jobs_app.lifecycle.keys import Straight
+from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.quarantine import quarantine
+from jobs_app.models import Gate
 from jobs_app.runtime.loops import Loop
 from jobs_app.signals import job_finished
 from jobs_app.worker.flight import Hangar, Report
@@ -32,6 +33,7 @@ class Finisher(Loop):
         hangar: Hangar,
         told: Callable[[Sequence[Report]], None],
         straight: Callable[[], Straight] = Straight,
+        handed_over: Callable[[Straight], None] = lambda straight: None,
         ran: Callable[[Sequence[Report]], None] = lambda reports: None,
     ) -> None:
         super().__init__("finisher")
@@ -39,6 +41,7 @@ class Finisher(Loop):
         self._ran = ran  # called with what will be stored
         self._told = told  # called with what was stored
         self._straight = straight
+        self._handed_over = handed_over  # called with what became of it, before the reports are settled
         self._reports: deque[Report] = deque()
         self._batch: list[Report] = []
         self._unsure = False  # the connection broke while this batch was being stored
@@ -66,12 +69,16 @@ class Finisher(Loop):
     def _gather(self) -> None:
         if not self._reports and not self.stopping:
             self.pause(IDLE_SECONDS)
-        if len(self._reports) < ROWS_PER_STATEMENT and not self.stopping and self._reports:
+        if len(self._reports) < ROWS_PER_STATEMENT and not self.stopping and self._reports and not self._frees_a_key():
             time.sleep(GATHER_SECONDS)
         self.wake.clear()
         with computing():
             self._fill_batch()
             self._ran(self._batch)
+
+    def _frees_a_key(self) -> bool:
+        """Then the next job of the key waits for it, and company comes as that is stored."""
+        return self._reports[0].flight.job.gate == Gate.KEY
 
     def _fill_batch(self) -> None:
         ids: set[int] = set()
@@ -114,7 +121,10 @@ class Finisher(Loop):
         save_words(self.connection, [report.flight for report in reports])
         ended = [report.ended for report in reports]
         quarantine(self.connection, ended)
-        return finish(self.connection, ended, self._straight())
+        straight = self._straight()
+        accepted = finish(self.connection, ended, straight)
+        self._handed_over(straight)
+        return accepted
 
     def _settle(self, batch: Sequence[Report], accepted: set[UUID]) -> Sequence[Report]:
         stored = batch

@@ -11,7 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.lifecycle.admit import Asking, Turns, admit
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.gated import gated_queues
-from jobs_app.lifecycle.keys import Straight
+from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.pauses import Pauses, read_pauses
 from jobs_app.lifecycle.regate import Misplaced, put_back
 from jobs_app.lifecycle.rules import Rules, read_rules
@@ -33,6 +33,7 @@ class Gatekeeper:
         self.rules = Rules()
         self.pauses = Pauses()
         self._key_only: dict[str, str] = {}  # by job type: what its queue and itself are called among the straight
+        self._counted_here: frozenset[str] = frozenset()  # types of which one process may run only so many
         self._asked_for: Sequence[str] = ()
 
     def refresh(self, connection: BaseDatabaseWrapper) -> None:
@@ -44,17 +45,28 @@ class Gatekeeper:
         self._may_be_gated = {*found, *declared, *self.rules.queues}
         self._to_visit.update(found)
         self._key_only = {each.name: f"{each.queue} {each.name}" for each in registry if self._needs_only_a_key(each)}
+        self._counted_here = frozenset(each.name for each in registry if self._is_counted_here(each))
 
     @property
     def straight(self) -> Straight:
         """Who may be given its key by the one that has it: of what was asked for last, so that somebody starts it."""
-        kinds = [self._key_only[name] for name in self._asked_for if name in self._key_only]
-        return Straight(kinds, sorted(self.pauses.subjects))
+        return Straight(self._kinds(self._asked_for), sorted(self.pauses.subjects))
+
+    def starting(self, job_types: Sequence[str]) -> list[str]:
+        """Of these, who may be claimed as it gets its key: where no process has a limit of its own to count against."""
+        return self._kinds([name for name in job_types if name not in self._counted_here])
+
+    def _kinds(self, job_types: Sequence[str]) -> list[str]:
+        return [self._key_only[name] for name in job_types if name in self._key_only]
 
     def _needs_only_a_key(self, job_type: JobType) -> bool:
         queue, rules = job_type.queue, self.rules.of_queue(job_type.queue)
         has_key = self.rules.gate_of(queue, job_type.name, job_type.policy) == Gate.KEY
         return has_key and self.serves(queue) and not rules.is_shared and not job_type.limits.is_shared
+
+    def _is_counted_here(self, job_type: JobType) -> bool:
+        rules = self.rules.of_queue(job_type.queue)
+        return bool(rules.concurrency_per_process or job_type.limits.concurrency_per_process)
 
     def serves(self, queue: str) -> bool:
         return self._serves(queue) and self.pauses.allows(queue)

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 
 import jobs_app
 from jobs_app import logs
+from jobs_app.computing import computing
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.claim import ClaimedJob
+from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.presence import Presence
+from jobs_app.models import Gate
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.janitor import Janitor
@@ -75,7 +78,8 @@ class Worker:
         self._enough = options.concurrency  # in hand; with fewer there is room for more
         self._stored_at = float("-inf")
         self._crew = Crew(options.concurrency, self.pace, self._done)
-        self.finisher = Finisher(self.hangar, self._stored, lambda: self.claimer.straight, self._ran)
+        self._straight = Straight()  # of the batch that is stored
+        self.finisher = Finisher(self.hangar, self._stored, self._ask_straight, self._handed_over, self._ran)
         self._serving = Serving(options.queues, options.excluded)
         self.types = ServedTypes(self._crew.is_loop_blocked)
         self.janitor = Janitor(first_after=0.0 if options.once else FIRST_CHORES_SECONDS)
@@ -196,8 +200,29 @@ class Worker:
             self.pace.note(job_type, sum(seconds), len(seconds))
         self._wake_claimer()
 
+    def _ask_straight(self) -> Straight:
+        straight = self._straight = self.claimer.straight
+        if self.stop_requested.is_set() or self.options.max_jobs is not None:  # only the claimer counts to the last one
+            straight.claim = None
+        return straight
+
+    def _handed_over(self, straight: Straight) -> None:
+        if straight.claimed:
+            with computing():
+                self._launch(straight.claimed)
+        if straight.opened or straight.woken:
+            self.claimer.handed_over(straight.opened, straight.woken)
+
+    def _frees_more_than_a_key(self, report: Report) -> bool:
+        """Or did not give its key on itself: then there is something to look at."""
+        job = report.flight.job
+        if job.gate == Gate.NONE:
+            return False
+        is_given_on = self._straight.covers(job.queue, job.job_type) and report.ended.state != "queued"
+        return report.stored or not is_given_on
+
     def _stored(self, reports: Sequence[Report]) -> None:
-        for queue in {report.flight.job.queue for report in reports if report.flight.job.gate}:
+        for queue in {report.flight.job.queue for report in reports if self._frees_more_than_a_key(report)}:
             self.claimer.freed(queue)
         self._stored_at = time.monotonic()
         if not self._idle.is_set():
@@ -206,7 +231,9 @@ class Worker:
 
     def _wake_claimer(self, *, anyway: bool = False) -> None:
         """Not at each of thousands of short jobs: when there is room again for many of them, or for a long one."""
-        has_room = self.claimer.starved and self._in_hand() <= self._enough and self.finisher.pending <= MOST_UNSTORED
+        # What was left behind by the last claim, if anything, is not short and waits for a thread.
+        enough = self.options.concurrency - 1 if self.claimer.is_sated else self._enough
+        has_room = self.claimer.starved and self._in_hand() <= enough and self.finisher.pending <= MOST_UNSTORED
         if (has_room or anyway) and not self.claimer.wake.is_set():
             self.claimer.wake.set()
 
