@@ -40,8 +40,9 @@ def bulk_cursor(connection: BaseDatabaseWrapper, kind: type[psycopg.Cursor[Any]]
 def fetch_again(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) -> tuple[Any, ...]:
     """The one row of a statement that this thread executes over and over.
 
-    Its cursor is kept: while the statement is the same, psycopg remembers how its parameters are written and its
-    moments read (measured, 25 us of 140). Who comes in between, from a wrapper around the statement, has its own.
+    Its cursor is kept: while the statement is the same, psycopg remembers how its parameters are written (measured, 12
+    us of 80), and its moment is read in C (3 us instead of 20). Who comes in between, from a wrapper around the
+    statement, has a cursor of its own.
     """
     connection.ensure_connection()
     raw: psycopg.Connection[Any] = connection.connection
