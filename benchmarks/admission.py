@@ -36,6 +36,7 @@ def _measure() -> None:
     from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
     from jobs_app.lifecycle.enqueue import enqueue
     from jobs_app.lifecycle.finish import finish
+    from jobs_app.lifecycle.hand_over import Straight
     from jobs_app.lifecycle.lanes import Start
     from jobs_app.lifecycle.moves import Ended
     from jobs_app.lifecycle.new_job import NewJob
@@ -49,12 +50,15 @@ def _measure() -> None:
     def step() -> Admitted:
         return admit(connection, "q", Asking(job_types=["work"], rules=Rules()))
 
-    def take() -> list[ClaimedJob]:
-        asked = Claim(worker_id="w", token=uuid4(), job_types=["work"], limit=BATCH, lease=600, leases={})
-        return claim(connection, asked, [Start("q", 5), Start("q", 0)])
+    def asked() -> Claim:
+        return Claim(worker_id="w", token=uuid4(), job_types=["work"], limit=BATCH, lease=600, leases={})
 
-    def end(jobs: list[ClaimedJob]) -> None:
-        finish(connection, [Ended(id=job.id, token=job.token, state="succeeded", outcome="success") for job in jobs])
+    def take() -> list[ClaimedJob]:
+        return claim(connection, asked(), [Start("q", 5), Start("q", 0)])
+
+    def end(jobs: list[ClaimedJob], straight: Straight | None = None) -> None:
+        ended = [Ended(id=job.id, token=job.token, state="succeeded", outcome="success") for job in jobs]
+        finish(connection, ended, straight)
 
     def visit_all() -> None:
         while step().is_more:
@@ -62,6 +66,7 @@ def _measure() -> None:
 
     keys: list[str | None] = [f"k{number}" for number in range(BATCH)]
     store(["hot"] * MANY, priority=5)
+    run("UPDATE jobs_app_job SET hold = 'new'")  # as if each had been enqueued by itself
     _tell(f"each of {MANY:,} jobs of one key, looked at", visit_all, each=MANY)
     take()
     store(keys)
@@ -70,6 +75,12 @@ def _measure() -> None:
     store(keys)
     _tell(f"a step that sends {BATCH} jobs to wait for their keys", step)
     _tell(f"the end of {BATCH} jobs that wake the next of their keys", lambda: end(jobs))
+    step()
+    jobs = take()
+    store(keys)
+    step()
+    straight = Straight(["q work"], starting=["q work"], claim=asked())
+    _tell(f"the end of {BATCH} jobs that start the next of their keys", lambda: end(jobs, straight))
     run("DELETE FROM jobs_app_job")
     store([None] * BATCH)
     jobs = take()

@@ -106,7 +106,7 @@ class Claimer(Loop):
         straight = self._gates.straight
         if self.is_sated and straight.kinds and not self.stopping:
             room = self._room()
-            straight.starting = self._gates.starting(self._pace.short_types(self._types()))
+            straight.starting = self._gates.starting(self._pace.is_short)
             straight.claim = self._asked(straight.starting, room.now + room.ahead)
         return straight
 

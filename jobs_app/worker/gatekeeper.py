@@ -52,9 +52,9 @@ class Gatekeeper:
         """Who may be given its key by the one that has it: of what was asked for last, so that somebody starts it."""
         return Straight(self._kinds(self._asked_for), sorted(self.pauses.subjects))
 
-    def starting(self, job_types: Sequence[str]) -> list[str]:
+    def starting(self, is_short: Callable[[str], bool]) -> list[str]:
         """Of these, who may be claimed as it gets its key: where no process has a limit of its own to count against."""
-        return self._kinds([name for name in job_types if name not in self._counted_here])
+        return self._kinds([name for name in self._asked_for if is_short(name) and name not in self._counted_here])
 
     def _kinds(self, job_types: Sequence[str]) -> list[str]:
         return [self._key_only[name] for name in job_types if name in self._key_only]
