@@ -43,7 +43,7 @@ def test_a_commit_that_was_cut_off_is_told_by_the_attempt_row(monkeypatch: pytes
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.spec("S1.9", "S1.R3")
+@pytest.mark.spec("S1.9")
 def test_of_a_batch_of_plain_ends_only_those_with_their_token_are_accepted() -> None:
     stored(4)
     jobs = take(4)
