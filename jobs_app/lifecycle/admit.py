@@ -148,10 +148,10 @@ class _Step:
         self._is_more |= bool(filled)
 
     def _turn_away(self, lanes: Sequence[tuple[str, int]]) -> bool:
-        """Let those wait at once whose key another one has; True if that is most of what is due, and was enough."""
+        """Let those wait at once whose key another one has; True if that was all that was looked at, and enough."""
         for limit in (ROWS_PER_STEP, MOST_TURNED_AWAY):
             paused = self._asking.paused_subjects
-            if turn_away(self._connection, self._queue, lanes, paused_subjects=paused, limit=limit) < limit // 2:
+            if turn_away(self._connection, self._queue, lanes, paused_subjects=paused, limit=limit) < limit:
                 return False
         self._is_more = True
         return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -76,6 +76,8 @@ class Claim:
     durable: bool = True  # False: a crash of the server may forget it
 
 
+WRITE_AGAIN = "UPDATE jobs_app_job SET token = token WHERE id = ANY (%s)"
+
 # A claim may take its time. The lease begins when it ends.
 THIS_MOMENT = "coalesce(%(now)s::timestamptz, clock_timestamp())"
 LEASE = f"""
@@ -130,6 +132,16 @@ def claim(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]
     jobs = take(connection, asked, starts)
     jobs.sort(key=lambda job: (place[job.queue, job.priority], job.run_at, job.id.int))
     return jobs
+
+
+def make_durable(connection: BaseDatabaseWrapper, jobs: Iterable[ClaimedJob]) -> None:
+    """Return when no crash of the server can forget the claim of these: a commit waits for those before it on the disk.
+
+    It has to write something, or it waits for nothing.
+    """
+    if is_postgres(connection):
+        with connection.cursor() as cursor:
+            cursor.execute(WRITE_AGAIN, [[job.id for job in jobs]])
 
 
 def claim_parameters(connection: BaseDatabaseWrapper, asked: Claim, starts: Sequence[Start]) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from jobs_app.lifecycle.database import NOW, is_postgres
 from jobs_app.lifecycle.keys import WAITS, Key, wake_next
 from jobs_app.lifecycle.relation import relation
 
-# The most urgent that waits for each key. By ctid, as a claim: to look up each id again takes 2 us.
+# The most urgent that waits for each key. By ctid, as a claim: to look up each id again takes 2 us. Nothing rewrites a
+# job that waits for its key and lets it wait on, so that a place that was locked is still its own.
 _OTHER = WAITS.replace("waiting.", "other.")
 _FIRST = f"""
 SELECT first.* FROM ({{rows}}) AS lane CROSS JOIN LATERAL (

@@ -193,7 +193,10 @@ def _move(
     else:
         moved = _move_sqlite(connection, rows, guard, sqlite, parameters)
     freed = [Key(queue, key) for _, queue, key, gate in moved if gate == Gate.KEY and key]
-    wake_next(connection, freed) if straight is None else hand_over(connection, freed, straight)
+    if straight is None:
+        wake_next(connection, freed)
+    else:
+        hand_over(connection, freed, straight)
     return {read_uuid(row[0]) for row in moved}
 
 

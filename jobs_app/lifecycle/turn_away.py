@@ -1,4 +1,4 @@
-"""new -> key, for jobs whose key another one has: the database alone does it, thousands at a time.
+"""new -> key, for jobs whose key another one has: the database alone does it, a thousand at a time.
 
 Most of what comes due with a busy key is of this kind. Read into Python, decided there and written back, each took
 40 us; this takes 9 to 12.

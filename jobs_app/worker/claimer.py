@@ -6,13 +6,13 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import uniform
 from typing import NamedTuple
 from uuid import uuid4
 
 from jobs_app.computing import computing
-from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
+from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim, make_durable
 from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.lanes import AHEAD, Lanes, find_lanes
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
@@ -21,7 +21,7 @@ from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.pace import Pace
-from jobs_app.worker.portions import Left, Portion, left_in_process, split
+from jobs_app.worker.portions import Left, Portion, Room, left_in_process, split
 from jobs_app.worker.serving import Serving
 
 LANES_EVERY_SECONDS = 1.0
@@ -33,14 +33,6 @@ SHORTEST_POLL_SECONDS = 0.01
 FIRST_REACH = 100
 REACH_GROWTH = 4
 MOST_UNSTORED = 4000  # reports: what ran and what is recorded never drift further apart
-
-
-@dataclass(frozen=True, kw_only=True)
-class Room:
-    """How many more jobs this process can take."""
-
-    now: int  # each has a thread waiting for it
-    ahead: int  # of short types only
 
 
 class Took(NamedTuple):
@@ -91,6 +83,7 @@ class Claimer(Loop):
         self._gates_due = 0.0
         self._any_due = 0.0
         self._follow_up = False
+        self._may_open_more = False  # admission was not done with what is due
         self._reach = FIRST_REACH  # at most so many are claimed ahead
         self.starved = False  # waits for a free thread, not for work
         self.is_sated = False  # the last claim left nothing behind that could be taken ahead
@@ -104,7 +97,8 @@ class Claimer(Loop):
         might be more urgent, and only a claim compares the two.
         """
         straight = self._gates.straight
-        if self.is_sated and straight.kinds and not self.stopping:
+        are_rules_fresh = time.monotonic() < self._gates_due + GATES_EVERY_SECONDS
+        if self.is_sated and straight.kinds and are_rules_fresh and not self.stopping:
             room = self._room()
             straight.starting = self._gates.starting(self._pace.is_short)
             straight.claim = self._asked(straight.starting, room.now + room.ahead)
@@ -138,11 +132,11 @@ class Claimer(Loop):
         self.starved = room.now <= 0
         types = [name for name in self._types() if name not in self._gates.pauses.job_types]
         left = self._left(types)
-        is_more = self._gates.admit(self.connection, types, room.now, left)
+        self._may_open_more = self._gates.admit(self.connection, types, room.now, left)
         self._lanes.learn(self._gates.opened())
         if not self._claim(types, room, unlimited=split(types, left)[0]):
             self._lanes_wanted |= self._thorough
-            self._follow_up |= is_more
+            self._follow_up |= self._may_open_more
             self._rest()
 
     def _rest(self) -> None:
@@ -164,6 +158,10 @@ class Claimer(Loop):
         """True if there may be more."""
         short = self._pace.short_types(unlimited.job_types) if room.ahead > 0 else []
         ahead = unlimited._replace(kind=AHEAD, job_types=short)
+        if short and room.now <= 0 < room.beside and time.monotonic() >= self._any_due:
+            self._any_due = time.monotonic() + ANY_TYPE_EVERY_SECONDS
+            self._take_each(types, room.beside)  # something that is not short may be more urgent
+            room = self._room()
         if short and (room.now <= 0 or time.monotonic() < self._any_due):
             if self._take_ahead(ahead, room):
                 return True
@@ -186,7 +184,7 @@ class Claimer(Loop):
             self.is_sated = False
             return False
         self.is_sated = self._take(portion, most, may_walk=self._lanes.may_walk()).jobs < most
-        self._reach = FIRST_REACH if self.is_sated else REACH_GROWTH * most
+        self._reach = max(FIRST_REACH, 0 if self.is_sated else REACH_GROWTH * most)
         return not self.is_sated
 
     def _take_each(self, types: list[str], room: int) -> bool:
@@ -200,7 +198,7 @@ class Claimer(Loop):
                 return True
             if len(portions) > 1:  # what was launched counts against the limits of the next ones
                 portions = self._split(types)
-        if all(each.walked and not each.jobs for each in took):
+        if all(each.walked and not each.jobs for each in took) and not self._may_open_more:
             self.empty_at = self._lanes_at
         return False
 
@@ -229,10 +227,12 @@ class Claimer(Loop):
             self._asked(portion.job_types, limit),
             retryable_only=portion.kind == AHEAD,
             # Forgotten, a claim may be made twice. That is not for jobs of which only so many may run.
-            durable=portion.kind != AHEAD or any(self._gates.may_be_gated(start.queue) for start in starts),
+            durable=any(self._gates.may_be_gated(start.queue) for start in starts),
         )
         began = time.monotonic()
         jobs = claim(self.connection, asked, starts)
+        if not (asked.durable or asked.retryable_only) and (once := [job for job in jobs if job.max_attempts == 1]):
+            make_durable(self.connection, once)
         if len(jobs) < limit:
             self._lanes.exhausted(starts, kind=portion.kind)
         self._lanes.claimed(starts, time.monotonic() - began, kind=portion.kind)

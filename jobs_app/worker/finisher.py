@@ -10,13 +10,13 @@ from uuid import UUID
 
 from jobs_app.computing import computing
 from jobs_app.lifecycle.finish import finish, settled
-from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.quarantine import quarantine
 from jobs_app.models import Gate
 from jobs_app.runtime.loops import Loop
 from jobs_app.signals import job_finished
 from jobs_app.worker.flight import Hangar, Report
+from jobs_app.worker.handing_over import HandingOver
 from jobs_app.worker.progress import save_words
 
 logger = logging.getLogger("jobs_app.worker")
@@ -32,16 +32,14 @@ class Finisher(Loop):
         self,
         hangar: Hangar,
         told: Callable[[Sequence[Report]], None],
-        straight: Callable[[], Straight] = Straight,
-        handed_over: Callable[[Straight], None] = lambda straight: None,
+        handing_over: HandingOver | None = None,
         ran: Callable[[Sequence[Report]], None] = lambda reports: None,
     ) -> None:
         super().__init__("finisher")
         self._hangar = hangar
         self._ran = ran  # called with what will be stored
         self._told = told  # called with what was stored
-        self._straight = straight
-        self._handed_over = handed_over  # called with what became of it, before the reports are settled
+        self._handing_over = handing_over
         self._reports: deque[Report] = deque()
         self._batch: list[Report] = []
         self._unsure = False  # the connection broke while this batch was being stored
@@ -121,10 +119,13 @@ class Finisher(Loop):
         save_words(self.connection, [report.flight for report in reports])
         ended = [report.ended for report in reports]
         quarantine(self.connection, ended)
-        straight = self._straight()
-        accepted = finish(self.connection, ended, straight)
-        self._handed_over(straight)
-        return accepted
+        if self._handing_over is None:
+            return finish(self.connection, ended)
+        straight = self._handing_over.begin()
+        try:
+            return finish(self.connection, ended, straight)
+        finally:  # of a batch in halves one may be stored, and what it started runs
+            self._handing_over.carry_out(straight)
 
     def _settle(self, batch: Sequence[Report], accepted: set[UUID]) -> Sequence[Report]:
         stored = batch

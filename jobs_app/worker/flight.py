@@ -33,6 +33,7 @@ class Flight:
     cut: Cut | None = None  # stopped by force: whatever it returns or raises, this is how it ends
     abort_sent = False
     is_overdue_told = False
+    is_noted = False  # how long it took is known already
     on_error: Callable[[BaseException], object] | None = None  # hears what the handler raised
 
     def __init__(self, job: ClaimedJob, job_type: JobType, context: JobContext, lease: float, claimed: float) -> None:
@@ -98,7 +99,7 @@ class Report(NamedTuple):
 
 
 class Hangar:
-    """Every flight. Filled by the claimer, emptied by the finisher; single operations on a dict need no lock.
+    """Every flight. Filled by claimer and finisher, emptied by the finisher; single operations on a dict need no lock.
 
     A job that was lost and is claimed again by this very worker has two flights here, the later one behind the other.
     """
@@ -130,6 +131,12 @@ class Hangar:
         """Those that run for longer than this."""
         before = time.monotonic() - seconds
         return [flight for flight in self.all() if not flight.ended and (flight.started or math.inf) < before]
+
+    def count_running(self, seconds: float) -> tuple[int, int]:
+        """Of those that run: how many, and how many of them for longer than this."""
+        before = time.monotonic() - seconds
+        begun = [flight.started for flight in self.running() if flight.started is not None]
+        return len(begun), sum(started < before for started in begun)
 
     def held(self) -> list[Held]:
         """What the heartbeat extends: also what ended and is not stored yet, or a slow moment of the database would

@@ -57,7 +57,8 @@ class Gatekeeper:
         return self._kinds([name for name in self._asked_for if is_short(name) and name not in self._counted_here])
 
     def _kinds(self, job_types: Sequence[str]) -> list[str]:
-        return [self._key_only[name] for name in job_types if name in self._key_only]
+        known = self._key_only  # the claimer's thread may put another in its place
+        return [known[name] for name in job_types if name in known]
 
     def _needs_only_a_key(self, job_type: JobType) -> bool:
         queue, rules = job_type.queue, self.rules.of_queue(job_type.queue)

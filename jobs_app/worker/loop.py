@@ -10,24 +10,23 @@ from dataclasses import dataclass, field
 
 import jobs_app
 from jobs_app import logs
-from jobs_app.computing import computing
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.claim import ClaimedJob
-from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.presence import Presence
-from jobs_app.models import Gate
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.janitor import Janitor
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.worker import propagation, tidying
 from jobs_app.worker.beat import BEATS_PER_LEASE, Beat
-from jobs_app.worker.claimer import MOST_UNSTORED, Claimer, Room
+from jobs_app.worker.claimer import MOST_UNSTORED, Claimer
 from jobs_app.worker.crew import Crew
 from jobs_app.worker.finisher import Finisher
 from jobs_app.worker.flight import Flight, Hangar, Report, board
+from jobs_app.worker.handing_over import HandingOver
 from jobs_app.worker.listener import Listener
 from jobs_app.worker.pace import Pace
+from jobs_app.worker.portions import Room
 from jobs_app.worker.runner import interrupted
 from jobs_app.worker.serving import ServedTypes, Serving
 from jobs_app.worker.verdicts import tell_if_overdue
@@ -78,8 +77,6 @@ class Worker:
         self._enough = options.concurrency  # in hand; with fewer there is room for more
         self._stored_at = float("-inf")
         self._crew = Crew(options.concurrency, self.pace, self._done)
-        self._straight = Straight()  # of the batch that is stored
-        self.finisher = Finisher(self.hangar, self._stored, self._ask_straight, self._handed_over, self._ran)
         self._serving = Serving(options.queues, options.excluded)
         self.types = ServedTypes(self._crew.is_loop_blocked)
         self.janitor = Janitor(first_after=0.0 if options.once else FIRST_CHORES_SECONDS)
@@ -98,6 +95,8 @@ class Worker:
             launch=self._launch,
             call_janitor=self.janitor.wake.set,
         )
+        self.handing_over = HandingOver(self.claimer, self._launch, may_start=self._may_start)
+        self.finisher = Finisher(self.hangar, self._stored, self.handing_over, self._ran)
         shortest_lease = min([options.lease, *(job_type.lease for job_type in registry if job_type.lease)])
         self.beat = Beat(
             self.hangar,
@@ -153,10 +152,12 @@ class Worker:
         if self.finisher.pending > MOST_UNSTORED or not self.beat.is_announced:
             return Room(now=0, ahead=0)
         now = max(0, min(self.options.concurrency - in_hand, left))
+        running, slow = self.hangar.count_running(SLOW_SECONDS)
         # A claim of a few rows costs as much as one of hundreds, so the buffer is filled by halves.
-        if in_hand + now > self._enough or len(self.hangar.slow(SLOW_SECONDS)) >= self.options.concurrency:
+        if in_hand + now > self._enough or slow >= self.options.concurrency:
             return Room(now=now, ahead=0)
-        return Room(now=now, ahead=min(self.options.concurrency + ahead - in_hand - now, left - now))
+        ahead = min(self.options.concurrency + ahead - in_hand - now, left - now)
+        return Room(now=now, ahead=ahead, beside=max(0, min(self.options.concurrency - running, left)))
 
     def _serves_processes(self) -> bool:
         return any(job_type.isolation == "process" and self._serving(job_type.queue) for job_type in registry)
@@ -188,42 +189,25 @@ class Worker:
             self.finisher.put(report)
             if not self.pace.is_known(flight.job.job_type):
                 self._ran([report])  # at once: until then jobs are claimed one by one
+                flight.is_noted = True
         self._wake_claimer()
 
     def _ran(self, reports: Sequence[Report]) -> None:
         """Before they are stored: how many to claim next is to be known soon."""
         durations: dict[str, list[float]] = {}
         for report in reports:
-            if report.started is not None:
+            if report.started is not None and not report.flight.is_noted:
                 durations.setdefault(report.flight.job.job_type, []).append(report.finished - report.started)
         for job_type, seconds in durations.items():
             self.pace.note(job_type, sum(seconds), len(seconds))
         self._wake_claimer()
 
-    def _ask_straight(self) -> Straight:
-        straight = self._straight = self.claimer.straight
-        if self.stop_requested.is_set() or self.options.max_jobs is not None:  # only the claimer counts to the last one
-            straight.claim = None
-        return straight
-
-    def _handed_over(self, straight: Straight) -> None:
-        if straight.claimed:
-            with computing():
-                self._launch(straight.claimed)
-        if straight.opened or straight.woken:
-            self.claimer.handed_over(straight.opened, straight.woken)
-
-    def _frees_more_than_a_key(self, report: Report) -> bool:
-        """Or did not give its key on itself: then there is something to look at."""
-        job = report.flight.job
-        if job.gate == Gate.NONE:
-            return False
-        is_given_on = self._straight.covers(job.queue, job.job_type) and report.ended.state != "queued"
-        return report.stored or not is_given_on
+    def _may_start(self) -> bool:
+        """What a report gives its key to: not while stopping, nor where only the claimer counts to the last job."""
+        return not self.stop_requested.is_set() and self.options.max_jobs is None
 
     def _stored(self, reports: Sequence[Report]) -> None:
-        for queue in {report.flight.job.queue for report in reports if self._frees_more_than_a_key(report)}:
-            self.claimer.freed(queue)
+        self.handing_over.tell_freed(reports)
         self._stored_at = time.monotonic()
         if not self._idle.is_set():
             self._idle.set()

@@ -17,7 +17,7 @@ LEAST_AHEAD = 5
 
 
 class Pace:
-    """Measured by the finisher, read by the claimer."""
+    """Measured by the finisher, of a new type by the threads that run it; read by the claimer."""
 
     def __init__(self) -> None:
         self._mean: dict[str, float] = {}

@@ -1,14 +1,24 @@
-"""How a claim is divided where a process may run only so many jobs of a queue or of a type at once."""
+"""How much is claimed, and how that is divided where a process may run only so many of a queue or of a type at once."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.lanes import ANY, Kind
 from jobs_app.lifecycle.rules import Rules, limits_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """How many more jobs this process can take."""
+
+    now: int  # each has a thread waiting for it
+    ahead: int  # of short types only
+    beside: int = 0  # of any type, by threads that do nothing, or have only short ones before them
 
 
 class Portion(NamedTuple):

@@ -63,7 +63,8 @@ def tidy(*, next_waits: bool = False) -> None:
 
 def install() -> None:
     """Once per worker process; again does nothing."""
-    global _installed
+    global _installed, _is_copy
+    _is_copy = False
     if not _installed:
         os.register_at_fork(after_in_child=_forget_connections)
         _installed = True

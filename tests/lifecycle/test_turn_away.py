@@ -111,6 +111,16 @@ def test_a_step_over_a_flood_goes_on_and_says_so() -> None:
     assert len(waiting()) == count
 
 
+def test_an_urgent_job_of_a_free_key_does_not_wait_for_a_flood(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs_app.lifecycle.admit.ROWS_PER_STEP", 4)
+    owner()
+    for _ in range(12):
+        new()
+    urgent = new("free", priority=50)
+    assert look().opened == 1
+    assert Job.objects.get(pk=urgent).hold == ""
+
+
 def test_without_postgres_admission_decides_about_each(is_postgres: bool) -> None:
     if is_postgres:
         pytest.skip("SQLite only")

@@ -154,6 +154,26 @@ def test_claims_stop_while_too_many_reports_wait_to_be_stored(monkeypatch: pytes
     assert {tuple(outcomes(run)) for run in runs} == {("success",)}
 
 
+def test_an_urgent_job_of_another_kind_does_not_wait_for_the_end_of_many_short_ones() -> None:
+    order: list[str] = []
+
+    @job(priority=50, max_attempts=1)
+    def urgent() -> None:
+        order.append("urgent")
+
+    @job
+    def short(n: int) -> None:
+        time.sleep(0.00005)
+        order.append("short")
+        if n == 500:
+            urgent.enqueue()
+
+    short.enqueue_many({"n": n} for n in range(10_000))
+    with working(concurrency=2):
+        until(lambda: not Job.objects.exists(), seconds=60, every=0.05)
+    assert order.index("urgent") < 0.8 * len(order)
+
+
 def test_where_work_begins_the_first_claims_ahead_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     claim = claimer_module.claim
@@ -193,12 +213,12 @@ def test_what_is_due_later_is_not_claimed() -> None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Claim]:
-    """Every claim, as it was asked for."""
+    """Every claim that looked into a lane, as it was asked for."""
     noted: list[Claim] = []
     claim = claimer_module.claim
 
     def note(connection: Any, asking: Claim, starts: Any) -> Any:
-        noted.append(asking)
+        noted.extend([asking] if starts else [])
         return claim(connection, asking, starts)
 
     monkeypatch.setattr(claimer_module, "claim", note)
@@ -220,7 +240,7 @@ def test_jobs_with_a_single_attempt_are_not_claimed_ahead(asked: list[Claim]) ->
 
 
 @pytest.mark.parametrize(("policy", "is_durable"), [("standard", False), ("singleton", True)])
-def test_a_claim_ahead_may_be_forgotten_only_where_no_job_waits_for_another(
+def test_a_claim_may_be_forgotten_only_where_no_job_waits_for_another(
     policy: Any, is_durable: bool, asked: list[Claim]
 ) -> None:
     @job
@@ -232,9 +252,22 @@ def test_a_claim_ahead_may_be_forgotten_only_where_no_job_waits_for_another(
     with working(concurrency=2) as worker:
         worker.pace.note("short", 0, 1000)
         finished(*short.enqueue_many([{}] * 200))
-    ahead = [one for one in asked if one.retryable_only]
-    assert {one.durable for one in ahead} == {is_durable}
-    assert all(one.durable for one in asked if one not in ahead)
+    assert any(one.retryable_only for one in asked)
+    assert {one.durable for one in asked} == {is_durable}
+
+
+def test_a_job_with_a_single_attempt_starts_when_its_claim_cannot_be_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(claimer_module, "make_durable", lambda connection, jobs: told.append("on the disk"))
+
+    @job
+    def work(name: str) -> None:
+        told.append(name)
+
+    with working(concurrency=1):
+        finished(work.enqueue(name="many"))
+        finished(work.options(max_attempts=1).enqueue(name="single"))
+    assert told == ["many", "on the disk", "single"]
 
 
 def test_a_wanted_lane_is_looked_for_at_once_but_not_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

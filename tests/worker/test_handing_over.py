@@ -8,13 +8,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from jobs_app import job
 from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.models import Job, JobRun
-from jobs_app.worker.claimer import Room
 from jobs_app.worker.loop import Worker, WorkerOptions
+from jobs_app.worker.portions import Room
 from tests.by_hand import admit_all
 from tests.lifecycle.rows import take
 from tests.waiting import until
@@ -26,13 +26,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def spied(worker: Worker) -> list[int]:
     """How many jobs each report claimed."""
     counts: list[int] = []
-    told = worker.finisher._handed_over
+    carry_out = worker.handing_over.carry_out
 
     def note(straight: Straight) -> None:
         counts.append(len(straight.claimed))
-        told(straight)
+        carry_out(straight)
 
-    worker.finisher._handed_over = note
+    worker.handing_over.carry_out = note
     return counts
 
 
@@ -41,7 +41,7 @@ def ready(**options: Any) -> Worker:
     worker = Worker(WorkerOptions(**options))
     worker.beat.is_announced = True
     worker.pace.note("work", 0.0001, 10)
-    worker.claimer._gates.refresh(connection)
+    worker.claimer._look_at_gates()
     worker.claimer._gates.admit(connection, ["work"], 10)
     worker.claimer.is_sated = True
     return worker
@@ -103,11 +103,11 @@ def test_a_worker_that_counts_its_jobs_or_stops_claims_nothing_with_a_key() -> N
     @job(policy="singleton")
     def work() -> None: ...
 
-    assert ready()._ask_straight().claim is not None
-    assert ready(max_jobs=5)._ask_straight().claim is None
+    assert ready().handing_over.begin().claim is not None
+    assert ready(max_jobs=5).handing_over.begin().claim is None
     worker = ready()
     worker.stop_requested.set()
-    assert worker._ask_straight().claim is None
+    assert worker.handing_over.begin().claim is None
 
 
 def test_a_type_of_which_a_process_runs_only_so_many_is_left_to_claims() -> None:
@@ -127,7 +127,7 @@ def test_what_was_claimed_as_the_worker_began_to_stop_goes_back_unspent() -> Non
     jobs = take(worker_id="w", token=uuid4())
     worker = Worker(WorkerOptions())
     worker.stop_requested.set()
-    worker._handed_over(Straight(claimed=jobs))
+    worker.handing_over.carry_out(Straight(claimed=jobs))
     worker.finisher.run_once()
     stored = Job.objects.get(pk=run.id)
     assert (stored.state, stored.attempts - stored.free_attempts) == ("queued", 0)
@@ -163,3 +163,30 @@ def test_an_urgent_job_does_not_wait_for_the_end_of_a_long_line(is_postgres: boo
         assert finished(run, *lines[:1]) == ["succeeded"] * 2
         assert started.index("urgent") < 350
         assert set(finished(*lines)) == {"succeeded"}
+
+
+def test_what_a_stored_half_of_a_batch_started_runs_although_the_other_half_failed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    launched: list[Any] = []
+    worker = ready()
+    worker.handing_over._launch = launched.extend
+
+    def half_stored(connection: Any, ended: Any, straight: Straight) -> Any:
+        straight.claimed.append("the next of its key")
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr("jobs_app.worker.finisher.finish", half_stored)
+    with pytest.raises(OperationalError):
+        worker.finisher._send([])
+    assert launched == ["the next of its key"]
+
+
+def test_by_rules_that_nobody_looked_at_for_long_nothing_is_claimed_with_a_key() -> None:
+    @job(policy="singleton")
+    def work() -> None: ...
+
+    worker = ready()
+    assert worker.claimer.straight.claim is not None
+    worker.claimer._gates_due = time.monotonic() - 5
+    assert worker.claimer.straight.claim is None
