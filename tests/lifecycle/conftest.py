@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+
+from tests.lifecycle.clock import Clock
 from django.db import connection
 
 
@@ -11,3 +13,8 @@ def on_postgres() -> None:
     """For what SQLite does not have: rows locked one by one, NOTIFY, a server with a clock and a planner."""
     if connection.vendor != "postgresql":
         pytest.skip("only PostgreSQL has it")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()

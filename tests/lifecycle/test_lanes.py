@@ -15,21 +15,9 @@ from django.db import connection
 from jobs_app.ids import uuid7
 from jobs_app.lifecycle.lanes import AHEAD, ANY, BEGINNING, Kind, Lanes, Start, find_lanes
 from jobs_app.models import Hold, Job
+from tests.lifecycle.clock import Clock
 from tests.lifecycle.rows import T, at, done, stored, take, taken_ids
 from tests.lifecycle.sessions import sessions
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture

@@ -8,19 +8,8 @@ import pytest
 
 from jobs_app.ids import uuid7
 from jobs_app.lifecycle.lanes import AHEAD, ANY, BEGINNING, LOOK_BACK, Kind, Lanes, Start
+from tests.lifecycle.clock import Clock
 from tests.lifecycle.rows import T
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
