@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from tests.lifecycle.clock import Clock
-from django.db import connection
 
 
 @pytest.fixture
