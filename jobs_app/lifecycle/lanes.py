@@ -183,7 +183,7 @@ class Lanes:
 
 def _wider(kind: Kind) -> Kind:
     """The kind of claims that leaves nothing behind for this one. Without it the first claim ahead would walk over all
-    dead rows once more: 5 s of a drain, after ten minutes under an old snapshot."""
+    dead rows once more: 0.3 s for two million of them."""
     return ANY if kind == AHEAD else kind
 
 
