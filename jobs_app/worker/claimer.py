@@ -27,6 +27,7 @@ from jobs_app.worker.serving import Serving
 LANES_EVERY_SECONDS = 1.0
 GATES_EVERY_SECONDS = 1.0
 LANES_SHARE = 0.05  # finding lanes may take this share of the time: an old open transaction makes it slow
+RECOVER_SHARE = 0.05  # so may recovery, which then reads over the leases of all that ended since
 ANY_TYPE_EVERY_SECONDS = 0.1  # while short jobs come in full batches, others are asked for this often
 SHORTEST_POLL_SECONDS = 0.01
 # Where work begins the threads have none: a small claim is there sooner, and the next comes while they do its jobs.
@@ -259,8 +260,10 @@ class Claimer(Loop):
 
     def _maintain(self) -> None:
         if time.monotonic() >= self._recover_due:
+            began = time.monotonic()
             recover_silent(self.connection)
-            self._recover_due = time.monotonic() + self._recover_every * uniform(0.75, 1)
+            rest = (time.monotonic() - began) / RECOVER_SHARE
+            self._recover_due = time.monotonic() + max(rest, self._recover_every * uniform(0.75, 1))
             self._lanes_wanted = True  # what it gave back may lie in a lane that nobody knows
         if time.monotonic() >= self._lanes_due():
             self._find_lanes()

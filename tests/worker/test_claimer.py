@@ -86,6 +86,14 @@ def test_only_a_look_at_every_type_can_tell_that_nothing_is_due() -> None:
     assert claimer.empty_at == claimer._lanes_at
 
 
+def test_a_recovery_that_takes_long_is_made_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old open transaction keeps the leases of all that ended since: claims must not wait for them often."""
+    monkeypatch.setattr(claimer_module, "recover_silent", lambda connection: time.sleep(0.05))
+    claimer = Worker(WorkerOptions(recover_every=0.01)).claimer
+    claimer._maintain()
+    assert claimer._recover_due - time.monotonic() > 0.5
+
+
 def test_only_served_queues_are_claimed() -> None:
     @job
     def work() -> None: ...
