@@ -84,7 +84,7 @@ def _in_order(jobs: Sequence[NewJob]) -> Sequence[NewJob]:
 
 
 def _enqueued(job: NewJob, queued_at: datetime) -> Enqueued:
-    if job.run_at is None and not job.delay:
+    if job.is_due_at_once:
         return Enqueued(job.id, queued_at, queued_at)
     run_at = job.run_at or queued_at + timedelta(seconds=job.delay)
     return Enqueued(job.id, queued_at, max(run_at, queued_at))

@@ -29,6 +29,8 @@ def finish(connection: BaseDatabaseWrapper, ended: Sequence[Ended], straight: St
     A batch that cannot be stored is halved until the row at fault is alone. That one is stored without what could not
     be, and with the reason instead: an outcome is always stored, and one bad row never costs the others.
     """
+    if not ended:
+        return set()
     if len(ended) > 1 and sum(len(one.result or "") for one in ended) > BYTES_PER_STATEMENT:
         return _finish_halves(connection, ended, straight)
     try:

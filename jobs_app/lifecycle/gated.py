@@ -14,6 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.lifecycle.cursors import bulk_cursor
 from jobs_app.lifecycle.database import is_postgres, now_parameter, now_sql, read_sqlite_time, read_uuid
 from jobs_app.lifecycle.keys import FIRST_POSTGRES, FIRST_SQLITE
+from jobs_app.lifecycle.loose_scans import each_lane, each_value
 from jobs_app.lifecycle.relation import relation
 
 
@@ -44,44 +45,14 @@ class Owner(NamedTuple):
     hold: str
 
 
-# A loose index scan: one step for each different value, whatever the number of rows. Not by min(): without statistics
-# PostgreSQL would rather aggregate all rows of another index than begin at the right end of this one.
-_EACH = """
-WITH RECURSIVE each (value) AS (
-  SELECT (SELECT {column} FROM jobs_app_job WHERE {where} ORDER BY {column} {order} LIMIT 1)
-  UNION ALL
-  SELECT (SELECT {column} FROM jobs_app_job WHERE {where} AND {column} {after} each.value
-           ORDER BY {column} {order} LIMIT 1)
-    FROM each WHERE each.value IS NOT NULL)
-SELECT value FROM each WHERE value IS NOT NULL
-"""
 _AT_GATE = "state = 'queued' AND hold IN ('new', 'limit')"
-QUEUES = _EACH.format(order="ASC", column="queue", where=_AT_GATE, after=">")
-# The same over two columns: the next lane is a lower priority of this type, else the highest of the next type. SQLite
-# skips through the index by itself.
-_LANE = f"SELECT job_type, priority FROM jobs_app_job WHERE {_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s"
-_FIRST_LANE = "ORDER BY job_type, priority DESC LIMIT 1"
-LANES_POSTGRES = f"""
-WITH RECURSIVE lane AS (
-  ({_LANE} {_FIRST_LANE})
-  UNION ALL
-  SELECT next.job_type, next.priority FROM lane CROSS JOIN LATERAL (
-    SELECT job_type, priority FROM (
-      SELECT job_type, priority, 0 AS turn FROM (
-        {_LANE} AND job_type = lane.job_type AND priority < lane.priority {_FIRST_LANE}) AS lower
-      UNION ALL
-      SELECT job_type, priority, 1 FROM ({_LANE} AND job_type > lane.job_type {_FIRST_LANE}) AS other
-      ORDER BY turn LIMIT 1) AS first) AS next)
-SELECT job_type, priority FROM lane
-"""
-LANES_SQLITE = f"{_LANE} GROUP BY job_type, priority"
+_IN_QUEUE = f"{_AT_GATE} AND queue = %(queue)s AND hold = %(hold)s"
+QUEUES = each_value("queue", _AT_GATE)
+LANES_POSTGRES = each_lane("job_type", _IN_QUEUE)
+# SQLite skips through the index by itself.
+LANES_SQLITE = f"SELECT job_type, priority FROM jobs_app_job WHERE {_IN_QUEUE} GROUP BY job_type, priority"
 SUBJECTS = (
-    _EACH.format(
-        order="ASC",
-        column="subject",
-        where="state = 'queued' AND hold = 'limit' AND queue = %(queue)s AND subject >= %(start)s",
-        after=">",
-    )
+    each_value("subject", "state = 'queued' AND hold = 'limit' AND queue = %(queue)s AND subject >= %(start)s")
     + "LIMIT %(limit)s"
 )
 _SELECT = f"SELECT {', '.join(Gated._fields)} FROM jobs_app_job"

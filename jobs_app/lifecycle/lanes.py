@@ -18,6 +18,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import is_postgres, now_parameter
+from jobs_app.lifecycle.loose_scans import each_lane
 
 Kind: TypeAlias = Hashable  # of a claim: what it takes of a lane
 ANY: Kind = "any"
@@ -39,26 +40,7 @@ class Start(NamedTuple):
     id: UUID = BEGINNING[1]
 
 
-# A loose index scan: one step per lane, whatever the backlog. The next lane is a lower priority of this queue, else the
-# next queue's highest.
-_NEXT = """
-SELECT queue, priority FROM (
-  SELECT queue, priority, 0 AS turn FROM (
-    SELECT queue, priority FROM jobs_app_job
-     WHERE state = 'queued' AND hold = '' AND queue = lane.queue AND priority < lane.priority
-     ORDER BY queue, priority DESC LIMIT 1) AS lower
-  UNION ALL
-  SELECT queue, priority, 1 FROM (
-    SELECT queue, priority FROM jobs_app_job WHERE state = 'queued' AND hold = '' AND queue > lane.queue
-     ORDER BY queue, priority DESC LIMIT 1) AS other
-  ORDER BY turn LIMIT 1) AS next"""
-POSTGRES = f"""
-WITH RECURSIVE lane AS (
-  (SELECT queue, priority FROM jobs_app_job WHERE state = 'queued' AND hold = '' ORDER BY queue, priority DESC LIMIT 1)
-  UNION ALL
-  SELECT next.queue, next.priority FROM lane CROSS JOIN LATERAL ({_NEXT}) AS next)
-SELECT queue, priority FROM lane
-"""
+POSTGRES = each_lane("queue", "state = 'queued' AND hold = ''")
 # SQLite skips through the index by itself and has no dead rows, so it may as well leave out lanes with nothing due.
 SQLITE = """
 SELECT queue, priority FROM jobs_app_job

@@ -28,8 +28,8 @@ def line_up(jobs: Sequence[NewJob]) -> Sequence[NewJob]:
 
 def _may_stand_in_line(job: NewJob) -> bool:
     """Only one that is due and stays so: nobody waits for a moment, nor behind what nobody may start any more."""
-    is_due = job.run_at is None and not job.delay and job.expires_at is None
-    return is_due and job.gate == Gate.KEY and job.policy == Policy.SINGLETON and job.key is not None
+    stays_due = job.is_due_at_once and job.expires_at is None
+    return stays_due and job.gate == Gate.KEY and job.policy == Policy.SINGLETON and job.key is not None
 
 
 def _follows(job: NewJob, first: dict[tuple[str, ...], NewJob]) -> bool:

@@ -163,8 +163,6 @@ def remove(
 
 def remove_all(connection: BaseDatabaseWrapper, ended: Sequence[Ended], *, unknown: bool = False) -> bool:
     """The same on PostgreSQL, for jobs with no key that others wait for. False if some of them did not move."""
-    if not ended:
-        return True
     rows, parameters = _relation(connection, ended)
     sql = (POSTGRES_COUNT_NEW if unknown else POSTGRES_COUNT).format(rows=rows, guard=HELD)
     ((moved,),) = run_pinned(connection, sql, parameters)

@@ -34,6 +34,10 @@ class NewJob(NamedTuple):
     schedule: int | None = None
     follows: bool = False  # another one of its key is stored before it, by the same statement
 
+    @property
+    def is_due_at_once(self) -> bool:
+        return self.run_at is None and not self.delay
+
 
 def may_be_refused(jobs: Iterable[NewJob]) -> bool:
     return any(job.policy in ONE_WAITING for job in jobs)

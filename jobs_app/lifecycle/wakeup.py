@@ -46,7 +46,7 @@ def worth_sending(text: str) -> bool:
 
 def call_for(job: NewJob) -> str | None:
     """What its enqueue says; nothing for a job that is due later, or where the same was said a moment ago."""
-    if job.run_at is not None or job.delay:
+    if not job.is_due_at_once:
         return None
     call = message(job.queue, job.priority)
     return call if worth_sending(call) else None
@@ -54,7 +54,7 @@ def call_for(job: NewJob) -> str | None:
 
 def calls_for(jobs: Iterable[NewJob]) -> list[str]:
     """The same for many, each lane once."""
-    lanes = {(job.queue, job.priority) for job in jobs if job.run_at is None and not job.delay}
+    lanes = {(job.queue, job.priority) for job in jobs if job.is_due_at_once}
     return sorted(call for call in (message(*lane) for lane in lanes) if worth_sending(call))
 
 

@@ -26,8 +26,9 @@ from jobs_app.worker.serving import Serving
 
 LANES_EVERY_SECONDS = 1.0
 GATES_EVERY_SECONDS = 1.0
-LANES_SHARE = 0.05  # finding lanes may take this share of the time: an old open transaction makes it slow
-RECOVER_SHARE = 0.05  # so may recovery, which then reads over the leases of all that ended since
+# What an old open transaction makes slow may take this share of the time, each: finding lanes, and recovery, which then
+# reads over the leases of all that ended since.
+SLOW_LOOK_SHARE = 0.05
 ANY_TYPE_EVERY_SECONDS = 0.1  # while short jobs come in full batches, others are asked for this often
 SHORTEST_POLL_SECONDS = 0.01
 # Where work begins the threads have none: a small claim is there sooner, and the next comes while they do its jobs.
@@ -115,15 +116,11 @@ class Claimer(Loop):
         self._follow_up = True
         self.wake.set()
 
-    def handed_over(self, lanes: Iterable[tuple[str, int]], queues: Iterable[str]) -> None:
-        """Jobs got their key and are open in these lanes, or are to be looked at in these queues, says the finisher."""
+    def freed(self, queues: Iterable[str], lanes: Iterable[tuple[str, int]] = ()) -> None:
+        """Jobs of these queues ended that had passed a gate, or opened the next ones in these lanes, says the finisher
+        from its own thread."""
         self._lanes.learn(lanes)
         self._freed.extend(queues)
-        self.wake.set()
-
-    def freed(self, queue: str) -> None:
-        """A job that had passed a gate was reported, says the finisher from its own thread."""
-        self._freed.append(queue)
         self.wake.set()
 
     def run_once(self) -> None:
@@ -262,7 +259,7 @@ class Claimer(Loop):
         if time.monotonic() >= self._recover_due:
             began = time.monotonic()
             recover_silent(self.connection)
-            rest = (time.monotonic() - began) / RECOVER_SHARE
+            rest = (time.monotonic() - began) / SLOW_LOOK_SHARE
             self._recover_due = time.monotonic() + max(rest, self._recover_every * uniform(0.75, 1))
             self._lanes_wanted = True  # what it gave back may lie in a lane that nobody knows
         if time.monotonic() >= self._lanes_due():
@@ -278,7 +275,7 @@ class Claimer(Loop):
 
     def _lanes_due(self) -> float:
         rest = 0.0 if self._lanes_wanted else min(LANES_EVERY_SECONDS, self._poll)
-        return self._lanes_at + max(rest, self._lanes_cost / LANES_SHARE)
+        return self._lanes_at + max(rest, self._lanes_cost / SLOW_LOOK_SHARE)
 
     def _find_lanes(self) -> None:
         self._lanes_wanted = False  # before the look: what is said from now on is not in it

@@ -36,12 +36,12 @@ class HandingOver:
             with computing():
                 self._launch(straight.claimed)
         if straight.opened or straight.woken:
-            self._claimer.handed_over(straight.opened, straight.woken)
+            self._claimer.freed(straight.woken, straight.opened)
 
     def tell_freed(self, reports: Iterable[Report]) -> None:
         """Let admission look into the queues where more was freed than a key that was given on."""
-        for queue in {report.flight.job.queue for report in reports if self._frees_more(report)}:
-            self._claimer.freed(queue)
+        if queues := {report.flight.job.queue for report in reports if self._frees_more(report)}:
+            self._claimer.freed(queues)
 
     def _frees_more(self, report: Report) -> bool:
         job = report.flight.job

@@ -152,9 +152,11 @@ class Worker:
         if self.finisher.pending > MOST_UNSTORED or not self.beat.is_announced:
             return Room(now=0, ahead=0)
         now = max(0, min(self.options.concurrency - in_hand, left))
-        running, slow = self.hangar.count_running(SLOW_SECONDS)
         # A claim of a few rows costs as much as one of hundreds, so the buffer is filled by halves.
-        if in_hand + now > self._enough or slow >= self.options.concurrency:
+        if in_hand + now > self._enough:
+            return Room(now=now, ahead=0)
+        running, slow = self.hangar.count_running(SLOW_SECONDS)
+        if slow >= self.options.concurrency:
             return Room(now=now, ahead=0)
         ahead = min(self.options.concurrency + ahead - in_hand - now, left - now)
         return Room(now=now, ahead=ahead, beside=max(0, min(self.options.concurrency - running, left)))

@@ -86,6 +86,14 @@ def test_only_a_look_at_every_type_can_tell_that_nothing_is_due() -> None:
     assert claimer.empty_at == claimer._lanes_at
 
 
+def test_what_admission_was_not_done_with_may_be_due() -> None:
+    claimer = Worker(WorkerOptions()).claimer
+    claimer._find_lanes()
+    claimer._may_open_more = True
+    claimer._take_each(["work"], 5)
+    assert claimer.empty_at == float("-inf")
+
+
 def test_a_recovery_that_takes_long_is_made_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """An old open transaction keeps the leases of all that ended since: claims must not wait for them often."""
     monkeypatch.setattr(claimer_module, "recover_silent", lambda connection: time.sleep(0.05))
