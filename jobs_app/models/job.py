@@ -129,6 +129,8 @@ class Job(RunColumns):
             models.Index(
                 "expires_at", name="jobs_app_job_expiry", condition=Q(state="queued", expires_at__isnull=False)
             ),
+            # Whether a schedule has a job that waits or runs: only jobs of schedules are in it.
+            models.Index("schedule", name="jobs_app_job_schedule", condition=Q(schedule__isnull=False)),
             # Admission: only jobs behind a gate, or parked, are in these.
             models.Index(
                 "queue",

@@ -43,6 +43,7 @@ class ScheduleState(JobsModel):
     last_slot = models.DateTimeField(_("last slot"), null=True, blank=True)
     paused = models.BooleanField(_("paused"), default=False)
     retired = models.BooleanField(_("gone from code"), default=False)
+    disabled = models.BooleanField(_("switched off by failures"), default=False, db_default=False)
     catch_up = models.CharField(_("catch-up"), max_length=4, choices=CatchUp.choices, default=CatchUp.ONCE)
     catch_up_max = models.PositiveIntegerField(_("catch-up per tick at most"), default=10)
     catch_up_window_seconds = models.FloatField(_("catch-up window in seconds"), null=True, blank=True)
@@ -51,7 +52,9 @@ class ScheduleState(JobsModel):
     overlap = models.CharField(_("overlap"), max_length=9, choices=Overlap.choices, default=Overlap.ALLOW)
     payload = models.JSONField(_("payload"), default=dict, blank=True)
     overrides = models.JSONField(_("operator overrides"), default=dict, blank=True)
+    skipped_slots = models.BigIntegerField(_("slots without a job"), default=0, db_default=0)
     failures = models.PositiveIntegerField(_("failed ticks in a row"), default=0)
+    failing_since = models.DateTimeField(_("failing since"), null=True, blank=True)
     last_error = models.TextField(_("last error"), blank=True, default="")
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
@@ -59,12 +62,15 @@ class ScheduleState(JobsModel):
     class Meta:
         verbose_name = _("schedule")
         verbose_name_plural = _("schedules")
+        permissions = (("backfill_schedule", _("Can enqueue the slots of the past")),)
         indexes = (
             models.Index(
                 "next_run_at",
+                "id",
                 name="jobs_app_schedule_due",
-                condition=Q(paused=False, retired=False, next_run_at__isnull=False),
+                condition=Q(paused=False, retired=False, disabled=False, next_run_at__isnull=False),
             ),
+            models.Index("subject", name="jobs_app_schedule_subject", condition=~Q(subject="")),
         )
         constraints = (
             models.UniqueConstraint("job_type", "subject", "name", name="jobs_app_schedule_unique"),
