@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from jobs_app.errors import Cancel, Fail, Retry, Snooze
     from jobs_app.handles import get_run
     from jobs_app.retry import Backoff
+    from jobs_app.sources import due, subjects
     from jobs_app.triggering import trigger
 
 __version__ = "0.1.0"
@@ -22,9 +23,11 @@ __all__ = [
     "Retry",
     "Snooze",
     "current_job",
+    "due",
     "errors",
     "get_run",
     "job",
+    "subjects",
     "trigger",
 ]
 
@@ -35,8 +38,10 @@ _HOMES = {
     "Retry": "jobs_app.errors",
     "Snooze": "jobs_app.errors",
     "current_job": "jobs_app.current",
+    "due": "jobs_app.sources",
     "get_run": "jobs_app.handles",
     "job": "jobs_app.definitions",
+    "subjects": "jobs_app.sources",
     "trigger": "jobs_app.triggering",
 }
 

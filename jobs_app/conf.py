@@ -52,7 +52,11 @@ class Settings:
 
     # Scheduler
     scheduler_enabled: bool = True
-    scheduler_poll_seconds: float = 300
+    scheduler_poll_seconds: float = 300  # how often sources are read, and a schedule that is behind has a turn
+    catch_up_max: int = 10  # slots that a schedule makes up for in one turn
+    catch_up_spread_seconds: float = 3 * 3600  # over which their jobs are spread
+    schedule_jitter_seconds: float = 0  # a slot's job starts at random up to so much later
+    schedule_phase_seconds: float = 0  # by which the first slot of a new interval is put off
 
     # Limits
     max_payload_bytes: int = 1024 * 1024
@@ -75,6 +79,7 @@ class Settings:
             "max_attempts",
             "max_payload_bytes",
             "max_result_bytes",
+            "catch_up_max",
         ):
             _require(getattr(self, name) >= 1, name, "must be 1 or more")
         for name in (
@@ -85,7 +90,15 @@ class Settings:
             "prune_every_seconds",
         ):
             _require(getattr(self, name) > 0, name, "must be above 0")
-        for name in ("grace_seconds", "timeout_grace_seconds", "backoff_base_seconds", "idempotency_days"):
+        for name in (
+            "grace_seconds",
+            "timeout_grace_seconds",
+            "backoff_base_seconds",
+            "idempotency_days",
+            "catch_up_spread_seconds",
+            "schedule_jitter_seconds",
+            "schedule_phase_seconds",
+        ):
             _require(getattr(self, name) >= 0, name, "must be 0 or more")
         _require(self.max_log_bytes >= 0, "max_log_bytes", "must be 0 or more")
         most = self.max_timeout_seconds

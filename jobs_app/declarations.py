@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jobs_app import values
+from jobs_app import schedule_options, values
 from jobs_app.conf import get_settings
 from jobs_app.errors import DefinitionInvalid, PayloadInvalid
 from jobs_app.options import JOB_READERS, did_you_mean, read
 from jobs_app.registry import JobType
 from jobs_app.retry import Backoff
+from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.schemas import schema_for
 from jobs_app.strict_json import dumps
 
@@ -24,17 +25,26 @@ def declare(function: Callable[..., Any], given: Mapping[str, Any]) -> JobType:
     """Check the options of one `@job` and build its job type: what was given, then the preset, then the settings."""
     where = f"@job on {function.__qualname__}"
     chosen = read(given, JOB_READERS, DefinitionInvalid, where)
+    schedule = _schedule(chosen, where)
     schema = schema_for(function, takes_context=chosen.get("takes_context", False), explicit=chosen.pop("schema", None))
     said = {**_defaults(function), **_from_preset(chosen), **_without_shorthands(chosen, where)}
     job_type = JobType(
         function=function,
         schema=schema,
+        schedule=schedule,
         is_async=inspect.iscoroutinefunction(function),
         label=said.pop("label", None) or _label_from(said["name"]),
         **said,
     )
     _refuse_what_cannot_work(job_type, where)
     return job_type
+
+
+def _schedule(chosen: dict[str, Any], where: str) -> ScheduleOptions:
+    try:
+        return schedule_options.take(chosen)
+    except ValueError as problem:
+        raise DefinitionInvalid(f"{where}: {problem}.") from None
 
 
 def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
@@ -93,8 +103,8 @@ def _refuse_what_cannot_work(job_type: JobType, where: str) -> None:
         dumps(dict(job_type.meta), limit=get_settings().max_payload_bytes, what="meta")
     except PayloadInvalid as problem:
         raise DefinitionInvalid(f"{where}: {problem}") from None
-    if job_type.every is not None:
-        _require_no_payload(job_type, where)
+    if job_type.schedule.timetable is not None and job_type.subject is None:
+        _require_fitting_payload(job_type, where)
 
 
 def _require_sound_isolation(job_type: JobType, where: str) -> None:
@@ -120,15 +130,15 @@ def _require_sound_timeouts(job_type: JobType, where: str) -> None:
         )
 
 
-def _require_no_payload(job_type: JobType, where: str) -> None:
-    """A schedule enqueues with an empty payload; better to hear now than at each slot that it does not fit."""
+def _require_fitting_payload(job_type: JobType, where: str) -> None:
+    """Better to hear now than at each slot that it does not fit. Where it names a subject, each has one of its own."""
+    payload = job_type.schedule.payload
     try:
-        job_type.schema.dump({})
+        job_type.schema.dump(payload or {})
     except PayloadInvalid as problem:
         why = str(problem).rstrip(".")
-        raise DefinitionInvalid(
-            f"{where}: every= enqueues it with an empty payload, which does not fit: {why}. Give defaults."
-        ) from None
+        given = "payload=" if payload else "its schedule enqueues it with an empty payload, which"
+        raise DefinitionInvalid(f"{where}: {given} does not fit: {why}. Give payload=, or defaults.") from None
 
 
 def _require_name(job_type: JobType, option: str, where: str) -> None:

@@ -134,12 +134,6 @@ def job(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     return _define(function, options)
 
 
-def draft(name: str, payload: Mapping[str, Any], **options: Unpack[EnqueueOptions]) -> NewJob:
-    """The job that an enqueue would store, checked and not stored yet: a schedule gives it its slot first."""
-    definition: JobDefinition[..., Any] = JobDefinition(registry.get(name), options)
-    return definition._drafts.draft(payload)[0]
-
-
 def _define(function: Callable[..., Any], options: Mapping[str, Any]) -> JobDefinition[..., Any]:
     if not isroutine(function):
         raise DefinitionInvalid(f"@job stands above a function, not {function!r}. Options go by name: @job(name=...).")

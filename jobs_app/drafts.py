@@ -56,15 +56,15 @@ class Drafts:
         self._made_for: Settings | None = None
         self._template: Template
 
-    def draft(self, payload: Mapping[str, Any]) -> tuple[NewJob, dict[str, Any]]:
-        """The job, checked and not stored, and its payload as it will be stored."""
+    def draft(self, payload: Mapping[str, Any], subject: str | None = None) -> tuple[NewJob, dict[str, Any]]:
+        """The job, checked and not stored, and its payload as it will be stored. A schedule gives its own subject."""
         settings = get_settings()
         if settings is not self._made_for:
             self._template, self._made_for = Template.of(self._common(settings)), settings
         template = self._template
         stored = checked(self._job_type, payload)
         text = dumps(stored, limit=settings.max_payload_bytes)
-        subject, key = self._subject, self._key
+        subject, key = subject or self._subject, self._key
         if subject is None:
             subject = _from_payload(self._job_type, "subject", stored)
         if key is None:

@@ -11,10 +11,11 @@ from uuid import UUID
 
 from django.utils.functional import Promise
 
-from jobs_app import limits, values
+from jobs_app import limits, schedule_options, values
 from jobs_app.errors import JobsError, OptionInvalid
 from jobs_app.presets import Preset
 from jobs_app.retry import Backoff
+from jobs_app.schedule_options import optional
 
 Duration: TypeAlias = float | timedelta | str  # seconds, a timedelta, or text such as "30s", "5m", "1h", "7d"
 FromPayload: TypeAlias = str | Callable[[dict[str, Any]], Any]  # a field, or a callable that gets the payload as stored
@@ -66,6 +67,17 @@ class JobOptions(TypedDict, total=False):
     atomic: bool
     permission: str | None
     every: Duration | None
+    per_hour: float | None
+    cron: str | None
+    timezone: str
+    payload: Mapping[str, Any] | None
+    catch_up: str | None
+    catch_up_max: int | None
+    catch_up_window: Duration | None
+    spread: Duration | None
+    jitter: Duration | None
+    phase: Duration | None
+    overlap: str | None
     schema: Any
     preset: str | Preset | None
 
@@ -91,10 +103,6 @@ class EnqueueOptions(TypedDict, total=False):
     throttle: Duration | None
 
 
-def _optional(reader: Reader) -> Reader:
-    return lambda value: None if value is None else reader(value)
-
-
 def _as_given(value: Any) -> Any:
     return value
 
@@ -112,39 +120,39 @@ JOB_READERS: dict[str, Reader] = {
     "priority": _priority,
     "max_attempts": _attempts,
     "backoff": values.backoff,
-    "timeout": _optional(values.timeout),
+    "timeout": optional(values.timeout),
     "timeouts": values.periods,
-    "variant": _optional(values.from_payload),
-    "max_timeout": _optional(values.period),
-    "lease": _optional(values.period),
+    "variant": optional(values.from_payload),
+    "max_timeout": optional(values.period),
+    "lease": optional(values.period),
     "policy": limits.READERS["policy"],
-    "key": _optional(values.from_payload),
+    "key": optional(values.from_payload),
     "singleton": values.policy_key,
     "exclusive": values.policy_key,
-    "subject": _optional(values.from_payload),
-    "concurrency": _optional(limits.READERS["concurrency"]),
-    "concurrency_per_key": _optional(limits.READERS["concurrency_per_key"]),
-    "concurrency_per_process": _optional(limits.READERS["concurrency_per_process"]),
-    "rate": _optional(limits.rate),
-    "rate_per_key": _optional(limits.rate),
+    "subject": optional(values.from_payload),
+    "concurrency": optional(limits.READERS["concurrency"]),
+    "concurrency_per_key": optional(limits.READERS["concurrency_per_key"]),
+    "concurrency_per_process": optional(limits.READERS["concurrency_per_process"]),
+    "rate": optional(limits.rate),
+    "rate_per_key": optional(limits.rate),
     "on_conflict": partial(values.choice, of=ON_CONFLICT),
-    "debounce": _optional(values.period),
-    "throttle": _optional(values.period),
+    "debounce": optional(values.period),
+    "throttle": optional(values.period),
     "retry_on": values.errors,
     "fail_on": values.errors,
     "retry_unknown": values.flag,
     "retry_timeouts": values.flag,
-    "retention": _optional(values.retention),
-    "keep_last": _optional(partial(values.whole, low=1, high=10_000)),
+    "retention": optional(values.retention),
+    "keep_last": optional(partial(values.whole, low=1, high=10_000)),
     "meta": values.mapping,
     "takes_context": values.flag,
     "isolation": partial(values.choice, of=ISOLATIONS),
-    "memory": _optional(values.memory),
+    "memory": optional(values.memory),
     "atomic": values.flag,
-    "permission": _optional(values.permission),
-    "every": _optional(values.period),
+    "permission": optional(values.permission),
+    **{name: reader for name, reader in schedule_options.READERS.items() if name != "at"},
     "schema": _as_given,
-    "preset": _optional(values.preset),
+    "preset": optional(values.preset),
 }
 
 ENQUEUE_READERS: dict[str, Reader] = {

@@ -13,6 +13,7 @@ from jobs_app.errors import DefinitionInvalid, UnknownJobType
 from jobs_app.limits import Limits, Rate, gate
 from jobs_app.presets import Preset
 from jobs_app.retry import Backoff
+from jobs_app.schedule_options import UNSCHEDULED, ScheduleOptions
 from jobs_app.schemas import PayloadSchema
 
 LIMITS = [field.name for field in fields(Limits)]
@@ -61,7 +62,7 @@ class JobType:
     memory: int | None = None  # bytes, of its process and all that it starts
     atomic: bool = False
     permission: str | None = None
-    every: float | None = None  # seconds between slots of its schedule
+    schedule: ScheduleOptions = UNSCHEDULED  # how it comes back by itself; its subjects may say otherwise
     is_async: bool = False
 
     @property

@@ -29,6 +29,19 @@ def registry_restored() -> Iterator[None]:
         registry.register(job_type)
 
 
+@pytest.fixture(autouse=True)
+def sources_restored() -> Iterator[None]:
+    """And so do sources."""
+    from jobs_app.sources import sources
+
+    known = list(sources)
+    yield
+    for source in list(sources):
+        sources.remove(source.name)
+    for source in known:
+        sources.add(source)
+
+
 @pytest.fixture
 def is_postgres() -> bool:
     return connection.vendor == "postgresql"

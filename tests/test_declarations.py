@@ -13,6 +13,7 @@ from jobs_app.declarations import declare
 from jobs_app.errors import DefinitionInvalid
 from jobs_app.presets import LEASE, PAYMENTS, RATE, TRANSIENT
 from jobs_app.registry import JobType
+from jobs_app.timetable import Timetable
 
 
 def report(account: str = "main", pages: int = 1) -> None:
@@ -74,7 +75,7 @@ def test_what_is_given_is_kept() -> None:
     assert (found.retry_on, found.fail_on) == ((OSError,), (KeyError,))
     assert (found.retry_unknown, found.retry_timeouts) == (False, True)
     assert (found.isolation, found.memory, found.permission) == ("process", 512 * 1024**2, "billing.run_reports")
-    assert (found.meta, found.every) == ({"team": "billing"}, 900)
+    assert (found.meta, str(found.schedule.timetable)) == ({"team": "billing"}, "every 15m")
 
 
 def test_a_label_is_made_of_the_name() -> None:
@@ -203,9 +204,12 @@ def test_meta_must_be_storable() -> None:
 def test_a_schedule_needs_a_job_that_takes_an_empty_payload() -> None:
     def needs_account(account: str) -> None: ...
 
-    assert declared(every="15m").every == 900
-    with pytest.raises(DefinitionInvalid, match=r"every= enqueues it with an empty payload.*account.*Give defaults"):
+    assert declared(every="15m").schedule.timetable == Timetable(every=900)
+    assert declare(needs_account, {"every": "15m", "payload": {"account": "a"}}).schedule.payload == {"account": "a"}
+    with pytest.raises(DefinitionInvalid, match=r"enqueues it with an empty payload.*account.*Give payload=, or def"):
         declare(needs_account, {"every": "15m"})
+    with pytest.raises(DefinitionInvalid, match=r"payload= does not fit.*account"):
+        declare(needs_account, {"every": "15m", "payload": {"acount": "a"}})
 
 
 def test_the_context_is_no_payload_field() -> None:

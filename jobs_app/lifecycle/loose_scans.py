@@ -7,13 +7,13 @@ index than begin at the right end of this one.
 from __future__ import annotations
 
 
-def each_value(column: str, where: str) -> str:
+def each_value(column: str, where: str, *, table: str = "jobs_app_job") -> str:
     """Each value of a column, in order."""
     return f"""
 WITH RECURSIVE each (value) AS (
-  SELECT (SELECT {column} FROM jobs_app_job WHERE {where} ORDER BY {column} LIMIT 1)
+  SELECT (SELECT {column} FROM {table} WHERE {where} ORDER BY {column} LIMIT 1)
   UNION ALL
-  SELECT (SELECT {column} FROM jobs_app_job WHERE {where} AND {column} > each.value ORDER BY {column} LIMIT 1)
+  SELECT (SELECT {column} FROM {table} WHERE {where} AND {column} > each.value ORDER BY {column} LIMIT 1)
     FROM each WHERE each.value IS NOT NULL)
 SELECT value FROM each WHERE value IS NOT NULL
 """

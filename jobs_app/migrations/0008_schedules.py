@@ -45,4 +45,8 @@ class Migration(migrations.Migration):
             model_name='schedulestate',
             index=models.Index(models.F('subject'), condition=models.Q(('subject', ''), _negated=True), name='jobs_app_schedule_subject'),
         ),
+        migrations.AddIndex(
+            model_name='schedulestate',
+            index=models.Index(models.F('job_type'), condition=models.Q(('retired', True)), name='jobs_app_schedule_retired'),
+        ),
     ]

@@ -6,7 +6,9 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from jobs_app.catch_up import CatchUpRule
 from jobs_app.models.base import JobsModel
+from jobs_app.timetable import Timetable
 
 
 class Origin(models.TextChoices):
@@ -71,6 +73,7 @@ class ScheduleState(JobsModel):
                 condition=Q(paused=False, retired=False, disabled=False, next_run_at__isnull=False),
             ),
             models.Index("subject", name="jobs_app_schedule_subject", condition=~Q(subject="")),
+            models.Index("job_type", name="jobs_app_schedule_retired", condition=Q(retired=True)),
         )
         constraints = (
             models.UniqueConstraint("job_type", "subject", "name", name="jobs_app_schedule_unique"),
@@ -84,3 +87,16 @@ class ScheduleState(JobsModel):
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.job_type, self.subject, self.name) if part)
+
+    @property
+    def timetable(self) -> Timetable:
+        return Timetable(every=self.interval_seconds, cron=self.cron, timezone=self.timezone, at=self.once_at)
+
+    @property
+    def catch_up_rule(self) -> CatchUpRule:
+        return CatchUpRule(
+            policy=self.catch_up,
+            most=self.catch_up_max,
+            window=self.catch_up_window_seconds,
+            spread=self.spread_seconds,
+        )

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
-from jobs_app.models import ScheduleState
+from jobs_app.models import Job, ScheduleState
 from jobs_app.registry import registry
 from jobs_app.runtime.enabled import is_enabled
+
+# Had no turn since it came due. One that had, and is due still, is behind by more than a turn may make, or failed.
+FRESH = Q(failures=0) & (Q(last_run_at=None) | Q(next_run_at__gt=F("last_run_at")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Due:
+    """What is asked for: schedules of these job types that are due now.
+
+    A schedule that had its turn and is due still rests before the next one, whichever scheduler ticks then.
+    """
+
+    job_types: Sequence[str]
+    now: datetime
+    rest: float = 0  # seconds
 
 
 def ticking_types() -> list[str]:
@@ -19,13 +35,15 @@ def ticking_types() -> list[str]:
 
 
 def take_due(
-    connection: BaseDatabaseWrapper, job_types: Sequence[str], *, now: datetime, after: ScheduleState | None, limit: int
+    connection: BaseDatabaseWrapper, due: Due, *, after: ScheduleState | None, limit: int
 ) -> list[ScheduleState]:
     """Lock the schedules that are longest due, but for those that another scheduler has in hand.
 
     `after` is the last one of the batch before: a row that failed stays due, and must not hide the ones behind it.
     """
-    rows = _ticking(connection, job_types).filter(next_run_at__lte=now)
+    rows = _ticking(connection, due.job_types).filter(next_run_at__lte=due.now)
+    if due.rest:
+        rows = rows.filter(FRESH | Q(updated_at__lte=due.now - timedelta(seconds=due.rest)))
     if after is not None:
         rows = rows.filter(
             Q(next_run_at__gt=after.next_run_at) | Q(next_run_at=after.next_run_at, pk__gt=after.pk),
@@ -34,16 +52,23 @@ def take_due(
     return list(rows.order_by("next_run_at", "pk").select_for_update(skip_locked=True, no_key=True)[:limit])
 
 
-def next_due(connection: BaseDatabaseWrapper, job_types: Sequence[str], *, after: datetime) -> datetime | None:
-    """The first slot that a tick at `after` left.
+def next_due(connection: BaseDatabaseWrapper, job_types: Sequence[str]) -> datetime | None:
+    """The first slot that had no turn yet."""
+    rows = _ticking(connection, job_types).filter(FRESH, next_run_at__isnull=False)
+    return rows.order_by("next_run_at", "pk").values_list("next_run_at", flat=True).first()
 
-    One that was due then is in another scheduler's hands, or failed: that is tried again whenever there is a tick, and
-    is no reason for one.
-    """
-    rows = _ticking(connection, job_types).filter(Q(next_run_at__gt=after) | Q(failures=0), next_run_at__isnull=False)
-    return rows.order_by("next_run_at").values_list("next_run_at", flat=True).first()
+
+def live_states(connection: BaseDatabaseWrapper, schedules: Sequence[int]) -> dict[int, set[str]]:
+    """Of each schedule that has jobs which wait or run, in which states they are."""
+    found: dict[int, set[str]] = {}
+    if schedules:
+        jobs = Job.objects.using(connection.alias).filter(schedule__in=schedules)
+        for schedule, state in jobs.order_by().values_list("schedule", "state").distinct():
+            assert schedule is not None
+            found.setdefault(schedule, set()).add(state)
+    return found
 
 
 def _ticking(connection: BaseDatabaseWrapper, job_types: Sequence[str]) -> QuerySet[ScheduleState]:
     rows = ScheduleState.objects.using(connection.alias)
-    return rows.filter(paused=False, retired=False, interval_seconds__isnull=False, job_type__in=job_types)
+    return rows.filter(paused=False, retired=False, disabled=False, job_type__in=job_types)

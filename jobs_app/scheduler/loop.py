@@ -6,11 +6,11 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import DatabaseError
 
 import jobs_app
-from jobs_app import durations
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import database_now
 from jobs_app.lifecycle.presence import Presence, announce, beat, leave
@@ -22,13 +22,17 @@ from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.scheduler.due import next_due, ticking_types
-from jobs_app.scheduler.sync import declared_intervals, sync_declared
-from jobs_app.scheduler.tick import tick
+from jobs_app.scheduler.reading import SourceReader
+from jobs_app.scheduler.sync import declared, sync_declared
+from jobs_app.scheduler.tick import Ticked, tick
+from jobs_app.sources import sources
 
 logger = logging.getLogger("jobs_app.scheduler")
 
 BEATS_PER_LEASE = 3
-LOOK_AGAIN_SECONDS = 1.0  # for what another scheduler had in hand: it may have died with it
+LOOK_SECONDS = 1.0  # for schedules that somebody made, resumed or triggered, and for those of a scheduler that died
+LOOK_SHARE = 0.05  # of the time, at most, goes into looking, where many schedules wait for their next turn
+REST_SHARE = 0.9  # of the poll: what is behind has its next turn with the next poll, not just after it
 
 
 @dataclass
@@ -45,7 +49,7 @@ class Chore:
 
 
 class Scheduler(Loop):
-    """Ticks at start, then at each slot, at the latest every `poll` seconds. Also recovers, as every worker does."""
+    """Ticks at start, then every `poll` seconds and whenever a slot is due. Also recovers, as every worker does."""
 
     def __init__(self, poll: float | None = None) -> None:
         super().__init__("scheduler")
@@ -54,18 +58,33 @@ class Scheduler(Loop):
         self._recover_every = settings.recover_seconds
         self._beat_every = settings.lease_seconds / BEATS_PER_LEASE
         self._who = _presence(Identity.new(), self._beat_every)
-        self._chores = [Chore(self._beat), Chore(self._sync), Chore(self._tick), Chore(self._recover)]
+        self._reader = SourceReader(self.poll)
+        self._chores = [
+            Chore(self._beat),
+            Chore(self._sync),
+            Chore(self._tick),
+            Chore(self._look),
+            Chore(self._recover),
+        ]
 
     def run(self) -> None:
         if not get_settings().scheduler_enabled:
             say_switched_off()
             return
-        logger.info("scheduler %s started; it looks for new schedules every %g s", self._who.id, self.poll)
-        for name, seconds in declared_intervals().items():
+        logger.info("scheduler %s started; it reads code and sources every %g s", self._who.id, self.poll)
+        for name, options in declared().items():
             if is_enabled(registry.get(name)):
-                logger.info("Scheduled %s: every %s", name, durations.exact(seconds))
+                logger.info("Scheduled %s: %s", name, options.timetable)
+        for source in sources:
+            logger.info("Scheduled %s: by %s", ", ".join(source.job_types), source.name)
+        self._reader.start()
         super().run()
+        self._reader.join()
         self._leave()
+
+    def stop(self) -> None:
+        self._reader.stop()
+        super().stop()
 
     def run_once(self) -> None:
         for chore in self._chores:
@@ -81,15 +100,39 @@ class Scheduler(Loop):
         return self.poll
 
     def _tick(self) -> float:
-        ticked = tick(self.connection, go_on=lambda: not self.stopping)
+        """Each poll: what is due, and what is behind."""
+        began = time.monotonic()
+        self._give_turns()
+        seconds = time.monotonic() - began
+        if seconds > self.poll:
+            text = "scheduler_tick_skipped: a tick took %.1f s, longer than the poll of %g s"
+            logger.warning(text, seconds, self.poll)
+        return self.poll
+
+    def _look(self) -> float:
+        """In between: is a slot due? Then it has its turn now; else wait for it."""
+        slot, cost = self._next_slot()
+        if slot is not None and slot <= database_now(self.connection):
+            ticked = self._give_turns()
+            slot, cost = self._next_slot()
+            if slot is not None and slot <= ticked.at:
+                slot = None  # another scheduler has it in hand
+        rest = max(LOOK_SECONDS, cost / LOOK_SHARE)
+        if slot is None:
+            return rest
+        return max(0.0, min(rest, (slot - database_now(self.connection)).total_seconds()))
+
+    def _give_turns(self) -> Ticked:
+        ticked = tick(self.connection, rest=REST_SHARE * self.poll, go_on=lambda: not self.stopping)
         for made in ticked.made:
             logger.debug("job=%s made for schedule %s, slot %s", made.run_id, made.schedule, made.slot.isoformat())
-        slot = next_due(self.connection, ticking_types(), after=ticked.at)
-        if slot is None:
-            return self.poll
-        if slot <= ticked.at:
-            return min(self.poll, LOOK_AGAIN_SECONDS)
-        return min(self.poll, max(0.0, (slot - database_now(self.connection)).total_seconds()))
+        return ticked
+
+    def _next_slot(self) -> tuple[datetime | None, float]:
+        """And the seconds that it took to find it."""
+        began = time.monotonic()
+        slot = next_due(self.connection, ticking_types())
+        return slot, time.monotonic() - began
 
     def _recover(self) -> float:
         recover_silent(self.connection)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import jobs_connection, prepare
 from jobs_app.runtime.janitor import Janitor
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.runtime.stopping import StopSignals
+from jobs_app.scheduler.due_items import DueFound
 from jobs_app.scheduler.loop import Scheduler, say_switched_off
+from jobs_app.scheduler.reading import read_source
 from jobs_app.scheduler.sync import sync_declared
 from jobs_app.scheduler.tick import Ticked, tick
+from jobs_app.sources import sources
 
 logger = logging.getLogger("jobs_app.scheduler")
 
@@ -48,18 +52,26 @@ def tick_once() -> int:
     connection = jobs_connection()
     prepare(connection)
     sync_declared(connection)
+    due = [found for source in sources if isinstance(found := read_source(connection, source, lambda: True), DueFound)]
     ticked = tick(connection)
     recover_silent(connection)
-    _say(ticked)
-    return PARTLY_DONE if ticked.failed else 0
+    _say(ticked, due)
+    return PARTLY_DONE if ticked.failed or any(found.refused for found in due) else 0
 
 
-def _say(ticked: Ticked) -> None:
-    logger.info("📊 %s schedules found", ticked.rows)
-    logger.info("✅ %s jobs scheduled successfully", len(ticked.made))
+def _say(ticked: Ticked, due: Sequence[DueFound]) -> None:
+    for found in due:
+        logger.info("📊 %s %s found", found.found, found.noun)
+    if ticked.rows or not due:
+        logger.info("📊 %s schedules found", ticked.rows)
+    logger.info("✅ %s jobs scheduled successfully", len(ticked.made) + sum(len(found.made) for found in due))
+    for found in due:
+        for run_id, subject in found.made:
+            logger.info("📦 Job created for %s %s (%s)", found.noun_of_one, subject, run_id)
     for made in ticked.made:
         logger.info("📦 Job created for %s (%s)", made.schedule, made.run_id)
-    if ticked.failed:
-        logger.error("❌ %s schedules made no job", ticked.failed)
+    failed = ticked.failed + sum(len(found.refused) for found in due)
+    if failed:
+        logger.error("❌ %s schedules made no job", failed)
     else:
         logger.info("🎉 Scheduler executed successfully")

@@ -1,22 +1,26 @@
-"""Schedules declared in code become rows. An operator's pause and overrides are never touched."""
+"""Schedules declared in code become rows; those of job types and sources that are gone from code are retired."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import QuerySet
 
 from jobs_app.lifecycle.database import database_now, write_transaction
+from jobs_app.lifecycle.loose_scans import each_value
 from jobs_app.lifecycle.presence import job_types_alive
 from jobs_app.models import Origin, ScheduleState
 from jobs_app.registry import registry
+from jobs_app.schedule_options import ScheduleOptions
+from jobs_app.scheduler.upsert import upsert
+from jobs_app.sources import sources
+
+TABLE = "jobs_app_schedulestate"
 
 
 class Synced(NamedTuple):
-    """Job types whose schedule was new, had another interval, came back to code, or left it."""
+    """Job types whose schedule was new, said something else, came back to code, or left it."""
 
     created: list[str]
     changed: list[str]
@@ -26,63 +30,60 @@ class Synced(NamedTuple):
 
 def sync_declared(connection: BaseDatabaseWrapper) -> Synced:
     """Make the rows of code say what code says. Repeating it changes nothing; so does doing it twice at once."""
-    declared = declared_intervals()
-    with write_transaction(connection):
-        now = database_now(connection)
-        rows = {row.job_type: row for row in _of_code(connection)}
-        return Synced(
-            created=_create(connection, {name: declared[name] for name in declared if name not in rows}, now),
-            changed=_change(connection, rows, declared, now),
-            returned=_mark(connection, [n for n, row in rows.items() if row.retired and n in declared], False, now),
-            retired=_mark(connection, _gone(connection, rows, declared, now), True, now),
-        )
+    done = upsert(connection, Origin.CODE, {(name, ""): options for name, options in declared().items()})
+    gone, back = _gone_and_back(connection)
+    return Synced(
+        created=[name for name, _ in done.created],
+        changed=[name for name, _ in done.changed],
+        returned=sorted({name for name, _ in done.returned} | back),
+        retired=sorted(gone),
+    )
 
 
-def declared_intervals() -> dict[str, float]:
-    """Job type -> seconds between its slots."""
-    return {job_type.name: job_type.every for job_type in registry if job_type.every is not None}
+def declared() -> dict[str, ScheduleOptions]:
+    """Job types that come back by themselves, but for those that do so for each subject of a source."""
+    return {
+        job_type.name: job_type.schedule
+        for job_type in registry
+        if job_type.schedule.timetable is not None and sources.of(job_type.name, "subjects") is None
+    }
 
 
-def _of_code(connection: BaseDatabaseWrapper) -> QuerySet[ScheduleState]:
-    return ScheduleState.objects.using(connection.alias).filter(origin=Origin.CODE, subject="", name="")
+def _gone_and_back(connection: BaseDatabaseWrapper) -> tuple[set[str], set[str]]:
+    """Retire the rows of what code has no longer, and bring back an operator's rows of types that it has again.
 
-
-def _create(connection: BaseDatabaseWrapper, intervals: Mapping[str, float], now: datetime) -> list[str]:
-    """Due at once. Another scheduler may do the same at the same time."""
-    rows = [
-        ScheduleState(job_type=name, origin=Origin.CODE, interval_seconds=seconds, next_run_at=now)
-        for name, seconds in intervals.items()
-    ]
-    ScheduleState.objects.using(connection.alias).bulk_create(rows, ignore_conflicts=True)
-    return list(intervals)
-
-
-def _change(
-    connection: BaseDatabaseWrapper, rows: Mapping[str, ScheduleState], declared: Mapping[str, float], now: datetime
-) -> list[str]:
-    """Another interval counts from the slot that is next anyway."""
-    changed = [
-        name
-        for name, row in rows.items()
-        if row.interval_seconds != declared.get(name, row.interval_seconds) and "interval_seconds" not in row.overrides
-    ]
-    for name in changed:
-        _of_code(connection).filter(job_type=name).update(interval_seconds=declared[name], updated_at=now)
-    return changed
-
-
-def _gone(
-    connection: BaseDatabaseWrapper, rows: Mapping[str, ScheduleState], declared: Mapping[str, float], now: datetime
-) -> list[str]:
-    """Not declared here, and not a type that only other processes know: theirs may be newer code than this."""
-    missing = [name for name, row in rows.items() if name not in declared and not row.retired]
-    if not missing:
-        return []
+    Rows of code and of sources come back when they are made sure of.
+    """
+    now = database_now(connection)
     elsewhere = job_types_alive(connection, now=now)
-    return [name for name in missing if name in registry or name not in elsewhere]
+    gone, back = set(), set()
+    for job_type in _known_to_rows(connection):
+        for origin in Origin.values:
+            if _is_gone(job_type, origin, elsewhere):
+                gone |= _mark(connection, job_type, origin, retired=True, now=now)
+        if job_type in registry:
+            back |= _mark(connection, job_type, Origin.ADMIN, retired=False, now=now)
+    return gone, back
 
 
-def _mark(connection: BaseDatabaseWrapper, names: list[str], retired: bool, now: datetime) -> list[str]:
-    if names:
-        _of_code(connection).filter(job_type__in=names).update(retired=retired, updated_at=now)
-    return names
+def _is_gone(job_type: str, origin: str, elsewhere: set[str]) -> bool:
+    """Not a type that only other processes know: theirs may be newer code than this."""
+    if job_type not in registry:
+        return job_type not in elsewhere
+    if origin == Origin.CODE:
+        return job_type not in declared()
+    return origin == Origin.SOURCE and sources.of(job_type, "subjects") is None
+
+
+def _known_to_rows(connection: BaseDatabaseWrapper) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(each_value("job_type", "true", table=TABLE))
+        return [job_type for (job_type,) in cursor.fetchall()]
+
+
+def _mark(connection: BaseDatabaseWrapper, job_type: str, origin: str, *, retired: bool, now: datetime) -> set[str]:
+    rows = ScheduleState.objects.using(connection.alias).filter(job_type=job_type, origin=origin, retired=not retired)
+    if origin == Origin.CODE:
+        rows = rows.filter(subject="", name="")  # the only one there is, found at once beside a million of a source
+    with write_transaction(connection):
+        return {job_type} if rows.update(retired=retired, updated_at=now) else set()

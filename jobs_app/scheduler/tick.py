@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
+from random import random as uniform
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,9 +16,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.errors import JobsError
 from jobs_app.lifecycle.database import database_now, write_transaction
 from jobs_app.lifecycle.enqueue import enqueue
-from jobs_app.models import Job, JobRun, ScheduleState
-from jobs_app.scheduler.advance import Step, advance, failure, plan
-from jobs_app.scheduler.due import take_due, ticking_types
+from jobs_app.lifecycle.new_job import NewJob
+from jobs_app.models import Overlap, Run, ScheduleState
+from jobs_app.scheduler.advance import advance, is_given_up
+from jobs_app.scheduler.due import Due, live_states, take_due, ticking_types
+from jobs_app.scheduler.plan import Live, Planner, Random, Step, failure, stop_before
+from jobs_app.scheduler.records import record
 
 logger = logging.getLogger("jobs_app.scheduler")
 
@@ -38,89 +41,121 @@ class Ticked:
     at: datetime  # what was due at this moment had its turn
     rows: int = 0
     failed: int = 0
+    skipped: int = 0  # slots that got no job
     made: list[Made] = field(default_factory=list)
 
 
+class Tick:
+    """One tick: each schedule that is due now has one turn, a batch and a transaction at a time."""
+
+    def __init__(self, connection: BaseDatabaseWrapper, due: Due, random: Random) -> None:
+        self._connection = connection
+        self._due = due
+        self._planner = Planner(due.now, random, {})
+        self._last: ScheduleState | None = None
+
+    def batch(self, limit: int) -> list[Step]:
+        """Jobs and advance commit together, so that a crash leaves both or neither."""
+        with write_transaction(self._connection):
+            rows = take_due(self._connection, self._due, after=self._last, limit=limit)
+            if not rows:
+                return []
+            steps = self._turns(rows)
+            advance(self._connection, steps, self._due.now)
+            record(self._connection, steps, self._due.now)
+        self._last = rows[-1]
+        return steps
+
+    def _turns(self, rows: Sequence[ScheduleState]) -> list[Step]:
+        picky = [row.pk for row in rows if row.overlap != Overlap.ALLOW]
+        live = live_states(self._connection, picky)
+        try:
+            with transaction.atomic(using=self._connection.alias):
+                steps = [self._plan(row, live) for row in rows]
+                _store(self._connection, steps)
+                return steps
+        except DatabaseError:
+            return [self._alone(row, live) for row in rows]
+
+    def _plan(self, row: ScheduleState, live: Live) -> Step:
+        try:
+            return self._planner.plan(row, live)
+        except DatabaseError:
+            raise  # the transaction is spoilt for all rows: each is tried alone
+        except Exception as error:
+            return failure(row, error)
+
+    def _alone(self, row: ScheduleState, live: Live) -> Step:
+        """One row of a batch that the database refused, slot by slot, each behind a savepoint of its own."""
+        try:
+            with transaction.atomic(using=self._connection.alias):
+                step = self._plan(row, live)
+        except DatabaseError as error:
+            return failure(row, error)
+        for job in list(step.jobs):
+            try:
+                with transaction.atomic(using=self._connection.alias):
+                    _store_slots(self._connection, [step], [job])
+            except DatabaseError as error:
+                assert job.slot_at is not None
+                stop_before(step, job.slot_at, error)
+                break
+        return step
+
+
 def tick(
-    connection: BaseDatabaseWrapper, *, limit: int = ROWS_PER_TRANSACTION, go_on: Callable[[], bool] = lambda: True
+    connection: BaseDatabaseWrapper,
+    *,
+    job_types: Sequence[str] | None = None,
+    rest: float = 0,
+    limit: int = ROWS_PER_TRANSACTION,
+    go_on: Callable[[], bool] = lambda: True,
+    random: Random = uniform,
 ) -> Ticked:
-    """Give each schedule that is due now one turn, a batch and a transaction at a time."""
-    ticked = Ticked(at=database_now(connection))
-    take = partial(take_due, connection, ticking_types(), now=ticked.at, limit=limit)
-    last: ScheduleState | None = None
+    """Give each schedule that is due now one turn."""
+    now = database_now(connection)
+    types = ticking_types() if job_types is None else job_types
+    ticked, turns = Ticked(at=now), Tick(connection, Due(job_types=types, now=now, rest=rest), random)
     while go_on():
-        # Jobs and advance commit together, so that a crash leaves both or neither.
-        with write_transaction(connection):
-            steps = _give_turns(connection, take(after=last), ticked.at)
+        steps = turns.batch(limit)
         _note(ticked, steps)
         if len(steps) < limit:
             break
-        last = steps[-1].row
     return ticked
 
 
-def _give_turns(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState], now: datetime) -> list[Step]:
-    if not rows:
-        return []
-    try:
-        with transaction.atomic(using=connection.alias):
-            steps = [_plan(row, now) for row in rows]
-            _enqueue(connection, steps)
-    except DatabaseError:
-        steps = [_alone(connection, row, now) for row in rows]
-    advance(connection, steps, now)
-    return steps
+def _store(connection: BaseDatabaseWrapper, steps: Sequence[Step]) -> None:
+    _store_slots(connection, steps, [job for step in steps for job in step.jobs])
 
 
-def _plan(row: ScheduleState, now: datetime) -> Step:
-    try:
-        return plan(row, now)
-    except DatabaseError:
-        raise  # the transaction is spoilt for all rows: each is tried alone
-    except Exception as error:
-        return failure(row, error)
-
-
-def _alone(connection: BaseDatabaseWrapper, row: ScheduleState, now: datetime) -> Step:
-    """One row of a batch that the database refused, behind a savepoint of its own."""
-    try:
-        with transaction.atomic(using=connection.alias):
-            step = _plan(row, now)
-            _enqueue(connection, [step])
-            return step
-    except DatabaseError as error:
-        return failure(row, error)
-
-
-def _enqueue(connection: BaseDatabaseWrapper, steps: Sequence[Step]) -> None:
+def _store_slots(connection: BaseDatabaseWrapper, steps: Sequence[Step], jobs: Sequence[NewJob]) -> None:
     """Store the jobs, but for slots that have one: a schedule may have been deleted and made anew."""
-    ids = [step.job.id for step in steps if step.job]
-    known: set[UUID] = set()
-    for model in (Job, JobRun):
-        known.update(model.objects.using(connection.alias).filter(pk__in=ids).values_list("pk", flat=True))
-    for step in steps:
-        if step.job and step.job.id in known:
-            step.job = None
-    jobs = [step.job for step in steps if step.job]
-    stored = enqueue(jobs)
-    refused = {job.id for job, new in zip(jobs, stored, strict=True) if not new.created}
-    for step in steps:
-        if step.job and step.job.id in refused:
-            step.job = None  # one with its key is queued or running; this slot adds none
+    runs = Run.objects.using(connection.alias).filter(pk__in=[job.id for job in jobs])
+    known = set(runs.values_list("pk", flat=True))
+    new = [job for job in jobs if job.id not in known]
+    stored = enqueue(new)
+    # Not created: one with its key is queued or running, and this slot adds none.
+    made = {job.id for job, one in zip(new, stored, strict=True) if one.created}
+    left_out = {job.id for job in jobs if job.id not in made}
+    if left_out:
+        for step in steps:
+            step.drop(left_out)
 
 
 def _note(ticked: Ticked, steps: Iterable[Step]) -> None:
     for step in steps:
         ticked.rows += 1
+        ticked.skipped += step.skipped
         if step.error:
             ticked.failed += 1
-            _say_failed(step, step.error)
-        elif step.job and step.slot:
-            ticked.made.append(Made(step.job.id, str(step.row), step.slot))
+            _say_failed(step, step.error, ticked.at)
+        name = str(step.row)
+        ticked.made += [Made(job.id, name, job.slot_at) for job in step.jobs if job.slot_at]
 
 
-def _say_failed(step: Step, error: Exception) -> None:
-    if step.error_text == step.row.last_error:
-        return  # said before; a row that fails at each tick must not fill a disk
+def _say_failed(step: Step, error: Exception, now: datetime) -> None:
     unexpected = error if not isinstance(error, JobsError) else None
-    logger.error("schedule %s made no job and stays due: %s", step.row, step.error_text, exc_info=unexpected)
+    if is_given_up(step, now):
+        logger.error("schedule %s failed for too long and is switched off: %s", step.row, step.error_text)
+    elif step.error_text != step.row.last_error:  # said once; a row that fails at each tick must not fill a disk
+        logger.error("schedule %s made no job and stays due: %s", step.row, step.error_text, exc_info=unexpected)

@@ -1,19 +1,17 @@
-"""One schedule's turn."""
+"""What turns made of their rows."""
 
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.db import connection
 
 from jobs_app import job
-from jobs_app.errors import PayloadInvalid
-from jobs_app.ids import slot_id
-from jobs_app.lifecycle.database import frozen_clock
-from jobs_app.models import ScheduleState
-from jobs_app.scheduler.advance import advance, failure, plan
+from jobs_app.models import ControlEvent, ScheduleState
+from jobs_app.scheduler.advance import advance, is_given_up
+from jobs_app.scheduler.plan import Planner, failure
+from jobs_app.scheduler.records import record
 from tests.scheduler.schedules import NOON, after, schedule
 
 pytestmark = pytest.mark.django_db
@@ -21,55 +19,54 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def pay() -> Any:
-    @job(queue="money", priority=7, max_attempts=3, meta={"team": "billing"})
-    def pay(amount: int = 5) -> None: ...
+    @job
+    def pay() -> None: ...
 
     return pay
 
 
-def test_the_job_is_what_an_enqueue_would_store_and_carries_its_slot() -> None:
-    row = schedule("pay", subject="sub-1", name="late fee", payload={"amount": 9})
-    step = plan(row, after(20))
-    assert step.job is not None
-    assert (step.job.queue, step.job.priority, step.job.max_attempts) == ("money", 7, 3)
-    assert (step.job.subject, step.job.payload, step.job.meta) == ("sub-1", '{"amount":9}', '{"team":"billing"}')
-    assert (step.job.slot_at, step.job.schedule) == (after(15), row.pk)
-    assert step.job.id == slot_id("pay", "sub-1", "late fee", after(15))
-
-
-def test_a_payload_that_no_longer_fits_is_an_error() -> None:
-    with pytest.raises(PayloadInvalid):
-        plan(schedule("pay", payload={"amount": "nine"}), NOON)
-
-
-@pytest.mark.spec("S0.24")
-def test_a_slot_that_was_taken_is_not_taken_again_and_the_grid_goes_on_after_it() -> None:
-    row = schedule("pay", last_slot=after(30))
-    step = plan(row, after(20))
-    assert (step.job, step.slot) == (None, None)
-    assert step.next_run_at == after(45)
+def planner(seconds: float) -> Planner:
+    return Planner(after(seconds), lambda: 0, {})
 
 
 def test_what_happened_is_written() -> None:
     rows = [
-        schedule("pay", subject="fine", failures=2, last_error="before"),
+        schedule("pay", subject="fine", failures=2, last_error="before", failing_since=after(-60)),
         schedule("pay", subject="bad", last_run_at=after(-15), last_slot=after(-15)),
         schedule("pay", subject="taken", last_slot=NOON, last_run_at=after(-5)),
+        schedule("pay", subject="late", next_run_at=after(-60), skipped_slots=7),
     ]
-    steps = [plan(rows[0], after(1)), failure(rows[1], ValueError("no\x00 good")), plan(rows[2], after(1))]
-    with frozen_clock(after(1)):
-        advance(connection, steps, after(1))
-    fine, bad, taken = (ScheduleState.objects.get(pk=row.pk) for row in rows)
+    turns = planner(1)
+    steps = [
+        turns.plan(rows[0], {}),
+        failure(rows[1], ValueError("no\x00 good")),
+        *(turns.plan(row, {}) for row in rows[2:]),
+    ]
+    advance(connection, steps, after(1))
+    fine, bad, taken, late = (ScheduleState.objects.get(pk=row.pk) for row in rows)
     assert (fine.next_run_at, fine.last_run_at, fine.last_slot) == (after(15), after(1), NOON)
-    assert (fine.failures, fine.last_error, fine.updated_at) == (0, "", after(1))
+    assert (fine.failures, fine.failing_since, fine.last_error, fine.updated_at) == (0, None, "", after(1))
     assert (bad.next_run_at, bad.last_run_at, bad.last_slot) == (NOON, after(-15), after(-15))
-    assert (bad.failures, bad.last_error) == (1, "ValueError: no good")
+    assert (bad.failures, bad.failing_since, bad.last_error) == (1, after(1), "ValueError: no good")
     assert (taken.next_run_at, taken.last_run_at, taken.last_slot) == (after(15), after(-5), NOON)
+    assert (late.next_run_at, late.last_slot, late.skipped_slots) == (after(15), NOON, 11)
 
 
-def test_ids_of_slots_differ_and_repeat() -> None:
-    row = schedule("pay")
-    first, again, later = plan(row, NOON).job, plan(row, after(14)).job, plan(row, after(15)).job
-    assert first is not None and again is not None and later is not None  # noqa: PT018
-    assert first.id == again.id != later.id
-    assert isinstance(first.id, UUID)
+@pytest.mark.parametrize(
+    ("failures", "since", "given_up"), [(4, -600, True), (3, -600, False), (4, -599, False), (400, -599, False)]
+)
+def test_what_fails_often_and_for_long_is_switched_off(failures: int, since: float, given_up: bool) -> None:
+    row = schedule("pay", failures=failures, failing_since=after(since))
+    step = failure(row, ValueError("no"))
+    assert is_given_up(step, NOON) == given_up
+    advance(connection, [step], NOON)
+    record(connection, [step], NOON)
+    row.refresh_from_db()
+    assert (row.disabled, row.last_error) == (given_up, "ValueError: no")
+    told = ControlEvent.objects.filter(action="disable", target="pay", reason="ValueError: no", actor="scheduler")
+    assert told.count() == given_up
+
+
+def test_a_turn_that_works_is_never_given_up() -> None:
+    row = schedule("pay", failures=99, failing_since=after(-9999))
+    assert not is_given_up(planner(0).plan(row, {}), NOON)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import OperationalError
 
 from jobs_app import job, trigger
+from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import Job, ScheduleState, WorkerState
 from jobs_app.scheduler import loop as loop_module
@@ -114,23 +114,48 @@ def test_it_outlives_a_database_that_does_not_answer(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("next_slot", "seconds"), [(None, 300), (after(10), 10), (after(299.5), 299.5), (after(1000), 300), (after(-5), 1)]
+    ("next_slot", "seconds"), [(None, 1), (after(10), 1), (after(0.4), 0.4), (after(0.999), 0.999), (after(-5), 1)]
 )
-def test_it_sleeps_until_the_next_slot_or_the_next_poll(
+def test_it_sleeps_until_the_next_slot_and_looks_for_others_meanwhile(
     next_slot: Any, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One that is due and not to be had is in another scheduler's hands: it may die with it."""
     monkeypatch.setattr(loop_module, "next_due", lambda *args, **options: next_slot)
     with frozen_clock(NOON):
-        assert Scheduler(poll=300)._tick() == seconds
+        assert Scheduler(poll=300)._look() == pytest.approx(seconds)
 
 
-def test_the_next_slot_is_asked_for_as_of_the_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes due while a long tick runs is then found at once."""
+def test_what_comes_due_while_a_long_tick_runs_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     declare()
-    schedule("beat", next_run_at=after(1))
-    monkeypatch.setattr(loop_module, "database_now", lambda connection: NOON + timedelta(seconds=60))
+    schedule("beat", next_run_at=NOON)
+    schedule("beat", name="other", next_run_at=after(1))
+    moments = iter([NOON, after(60)])
+    monkeypatch.setattr(loop_module, "database_now", lambda connection: next(moments))
     with frozen_clock(NOON):
-        assert Scheduler(poll=300)._tick() == 0
+        assert Scheduler(poll=300)._look() == 0
+    assert Job.objects.count() == 1
+
+
+def test_where_a_look_takes_long_it_looks_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = Scheduler(poll=300)
+    monkeypatch.setattr(scheduler, "_next_slot", lambda: (None, 2.0))
+    assert scheduler._look() == 40
+
+
+@pytest.mark.spec("S0.R13")
+def test_a_tick_longer_than_the_poll_lets_the_next_one_fall_out_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "jobs_app"):
+        assert Scheduler(poll=1e-9)._tick() == 1e-9
+    assert "scheduler_tick_skipped" in caplog.text
+
+
+def test_a_resumed_schedule_does_not_wait_for_the_poll() -> None:
+    declare()
+    row = schedule("beat", origin="admin", paused=True)
+    with running(poll=300):
+        until(WorkerState.objects.exists, every=0.01)
+        control.resume_schedule(row.pk, "ann")
+        until(Job.objects.exists, every=0.01)
 
 
 def test_a_chore_that_failed_stays_due() -> None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 
-from jobs_app import job
+from jobs_app import job, subjects
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import ScheduleState
 from jobs_app.registry import registry
 from jobs_app.scheduler.sync import Synced, sync_declared
+from jobs_app.scheduler.tick import tick
 from tests.scheduler.schedules import NOON, after, schedule
 
 pytestmark = pytest.mark.django_db
@@ -95,10 +97,76 @@ def test_a_type_that_a_living_process_knows_is_not_gone() -> None:
         assert sync_declared(connection).retired == ["new-type"]
 
 
-def test_rows_of_operators_and_subjects_are_not_its_business() -> None:
+@pytest.mark.spec("S0.R12")
+def test_rows_of_a_type_gone_from_code_are_retired_whoever_made_them() -> None:
     schedule("gone", name="by hand", origin="admin")
     schedule("gone", subject="tenant-1", origin="source")
+    assert sync_declared(connection).retired == ["gone"]
+    assert ScheduleState.objects.filter(retired=True).count() == 2
     assert sync_declared(connection) == NOTHING
+
+
+def test_an_operators_row_comes_back_with_its_type() -> None:
+    schedule("beat", name="by hand", origin="admin")
+    sync_declared(connection)
+    declare()
+    assert sync_declared(connection).returned == ["beat"]
+    assert not the_row().retired
+    assert sync_declared(connection) == NOTHING
+
+
+def test_rows_of_a_source_that_is_gone_from_code_are_retired() -> None:
+    declare()
+    schedule("beat", subject="tenant-1", origin="source")
+    schedule("beat", subject="tenant-1", name="by hand", origin="admin")
+    assert sync_declared(connection).retired == ["beat"]
+    assert [row.origin for row in ScheduleState.objects.filter(retired=True)] == ["source"]
+
+
+@pytest.mark.spec("S2.4", "S2.24", "A2.6")
+def test_a_cron_is_one_row_that_waits_for_its_slot_and_another_cron_takes_its_place() -> None:
+    declare(cron="0 9 * * *")
+    for _ in range(2):
+        sync_declared(connection)
+    assert (the_row().cron, the_row().timezone, the_row().interval_seconds) == ("0 9 * * *", "UTC", None)
+    assert the_row().next_run_at == NOON + timedelta(hours=21)
+    assert not tick(connection).made
+    declare(cron="30 14 * * *", timezone="Europe/Berlin")
+    assert sync_declared(connection).changed == ["beat"]
+    assert (the_row().cron, the_row().next_run_at) == ("30 14 * * *", NOON + timedelta(hours=1, minutes=30))
+    with frozen_clock(NOON + timedelta(hours=1, minutes=30)):
+        assert [made.slot for made in tick(connection).made] == [NOON + timedelta(hours=1, minutes=30)]
+
+
+def test_what_code_says_besides_the_time_is_kept_in_the_row_too() -> None:
+    declare(every=15, catch_up="all", catch_up_max=3, catch_up_window="6h", spread="1h", jitter=30, overlap="skip")
+    sync_declared(connection)
+    row = the_row()
+    assert (row.catch_up, row.catch_up_max, row.catch_up_window_seconds, row.overlap) == ("all", 3, 21600, "skip")
+    assert (row.spread_seconds, row.jitter_seconds) == (3600, 30)
+    declare(every=15, catch_up="skip")
+    assert sync_declared(connection).changed == ["beat"]
+    row = the_row()
+    assert (row.catch_up, row.catch_up_max, row.catch_up_window_seconds, row.overlap) == ("skip", 10, None, "allow")
+
+
+@pytest.mark.spec("S0.19", "S0.43")
+def test_a_phase_puts_off_the_first_slot_and_nothing_else(settings: Any) -> None:
+    settings.JOBS = {"SCHEDULE_PHASE_SECONDS": 1200}
+    declare(every=900)
+    sync_declared(connection)
+    assert the_row().next_run_at == after(1200)
+    settings.JOBS = {"SCHEDULE_PHASE_SECONDS": 60}
+    assert sync_declared(connection) == NOTHING
+    assert the_row().next_run_at == after(1200)
+
+
+def test_a_type_with_a_source_has_no_schedule_of_its_own() -> None:
+    declare(every=15)
+    sync_declared(connection)
+    subjects("beat")(lambda: ["a"])
+    assert sync_declared(connection).retired == ["beat"]
+    assert the_row().retired
 
 
 def test_a_row_that_an_operator_made_first_stays_as_it_is() -> None:

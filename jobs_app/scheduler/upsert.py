@@ -1,0 +1,132 @@
+"""Rows of schedules come to say what code and sources say. An operator's pause and overrides are never touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.conf import get_settings
+from jobs_app.lifecycle.database import database_now, write_transaction
+from jobs_app.lifecycle.relation import relation
+from jobs_app.models import ScheduleState
+from jobs_app.schedule_options import TIMETABLE_COLUMNS, ScheduleOptions, columns_of, first_slot
+from jobs_app.strict_json import dumps
+
+Name: TypeAlias = tuple[str, str]  # job type, subject
+Wanted: TypeAlias = Mapping[Name, ScheduleOptions]
+
+KINDS = {
+    "id": "int",
+    "interval_seconds": "float",
+    "cron": "text",
+    "timezone": "text",
+    "once_at": "time",
+    "payload": "json",
+    "catch_up": "text",
+    "catch_up_max": "int",
+    "catch_up_window_seconds": "float",
+    "spread_seconds": "float",
+    "jitter_seconds": "float",
+    "overlap": "text",
+    "next_run_at": "time",
+    "retired": "bool",
+    "updated_at": "time",
+}
+CHANGE = f"""
+UPDATE jobs_app_schedulestate AS schedule
+   SET {", ".join(f"{name} = new.{name}" for name in KINDS if name != "id")}
+  FROM ({{rows}}) AS new WHERE schedule.id = new.id
+"""
+
+
+class Upserted(NamedTuple):
+    """What was new, said something else, or came back."""
+
+    created: list[Name]
+    changed: list[Name]
+    returned: list[Name]
+
+
+def upsert(connection: BaseDatabaseWrapper, origin: str, wanted: Wanted) -> Upserted:
+    """Make these rows and change those that differ, a few statements for all of them. Doing it twice at once is fine;
+    a row that somebody else made under the name stays as it is."""
+    done = Upserted([], [], [])
+    if not wanted:
+        return done
+    with write_transaction(connection):
+        now = database_now(connection)
+        found = _existing(connection, wanted)
+        new = [_new(name, origin, options, now) for name, options in wanted.items() if name not in found]
+        ScheduleState.objects.using(connection.alias).bulk_create(new, ignore_conflicts=True)
+        done.created.extend((row.job_type, row.subject) for row in new)
+        differing = [row for name, row in found.items() if row.origin == origin and _differing(row, wanted[name])]
+        # Read again under their locks: somebody may have given one an override, or a turn, since.
+        locked = {(row.job_type, row.subject): row for row in _lock(connection, differing)}
+        done.changed.extend(name for name, row in locked.items() if not row.retired)
+        done.returned.extend(name for name, row in locked.items() if row.retired)
+        _write(connection, [_columns(row, wanted[name], now) for name, row in locked.items()])
+    return done
+
+
+def _existing(connection: BaseDatabaseWrapper, wanted: Wanted) -> dict[Name, ScheduleState]:
+    rows = ScheduleState.objects.using(connection.alias).filter(
+        name="",
+        job_type__in={job_type for job_type, _ in wanted},
+        subject__in={subject for _, subject in wanted},
+    )
+    return {(row.job_type, row.subject): row for row in rows if (row.job_type, row.subject) in wanted}
+
+
+def _new(name: Name, origin: str, options: ScheduleOptions, now: datetime) -> ScheduleState:
+    job_type, subject = name
+    return ScheduleState(
+        job_type=job_type,
+        subject=subject,
+        origin=origin,
+        next_run_at=first_slot(options, now),
+        **columns_of(options, subject=subject),
+    )
+
+
+def _lock(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState]) -> list[ScheduleState]:
+    ids = [row.pk for row in rows]
+    locked = ScheduleState.objects.using(connection.alias).filter(pk__in=ids).order_by("pk")
+    return list(locked.select_for_update(no_key=True)) if ids else []
+
+
+def _said(row: ScheduleState, options: ScheduleOptions) -> dict[str, Any]:
+    """What the row should say: the code's or the source's word, but for what an operator has overridden."""
+    columns = {**columns_of(options, subject=row.subject), "retired": False}
+    kept = set(row.overrides)
+    if kept & set(TIMETABLE_COLUMNS):  # they say one thing together
+        kept |= set(TIMETABLE_COLUMNS)
+    return columns | {name: getattr(row, name) for name in columns if name in kept}
+
+
+def _differing(row: ScheduleState, options: ScheduleOptions) -> set[str]:
+    return {name for name, value in _said(row, options).items() if getattr(row, name) != value}
+
+
+def _columns(row: ScheduleState, options: ScheduleOptions, now: datetime) -> list[Any]:
+    next_run_at = row.next_run_at
+    if row.retired or next_run_at is None or _is_other_clock(_differing(row, options)):
+        next_run_at = first_slot(options, now)
+    said = _said(row, options)
+    said["payload"] = dumps(said["payload"], limit=get_settings().max_payload_bytes)
+    said |= {"id": row.pk, "next_run_at": next_run_at, "updated_at": now}
+    return [said[name] for name in KINDS]
+
+
+def _is_other_clock(differing: set[str]) -> bool:
+    """Another interval counts from the slot that is next anyway; another cron from now."""
+    return bool(differing & {"cron", "timezone", "once_at"})
+
+
+def _write(connection: BaseDatabaseWrapper, changes: Sequence[Sequence[Any]]) -> None:
+    if changes:
+        rows, parameters = relation(connection, KINDS, changes)
+        with connection.cursor() as cursor:
+            cursor.execute(CHANGE.format(rows=rows), parameters)
