@@ -36,11 +36,15 @@ class Timetable:
 
     def first_from(self, start: datetime, moment: datetime) -> datetime | None:
         """The first slot at `moment` or later, of those from `start` on."""
-        if moment <= start:
-            return start
+        return start if moment <= start else self.around(start, moment)
+
+    def around(self, slot: datetime, moment: datetime) -> datetime | None:
+        """The first slot at `moment` or later, also before `slot`, which is one of them."""
         if self.every is not None:
-            return start - (start - moment) // self._interval * self._interval
-        return self._cron.after(moment - timedelta(microseconds=1)) if self.cron else None
+            return slot - (slot - moment) // self._interval * self._interval
+        if self.cron:
+            return self._cron.after(moment - timedelta(microseconds=1))
+        return slot if moment <= slot else None
 
     def slots(self, start: datetime, now: datetime) -> Iterator[datetime]:
         """`start` and all that follow, up to now."""

@@ -11,11 +11,9 @@ from uuid import UUID
 from django.db import DatabaseError
 
 from jobs_app.catch_up import CatchUpRule, Turn, delays, turn
-from jobs_app.drafts import Drafts
-from jobs_app.ids import slot_id
 from jobs_app.lifecycle.new_job import NewJob
+from jobs_app.lifecycle.slots import SlotDrafts
 from jobs_app.models import Overlap, ScheduleState, State
-from jobs_app.registry import registry
 from jobs_app.text import clean
 
 Random = Callable[[], float]  # from 0 up to 1
@@ -50,7 +48,7 @@ class Planner(NamedTuple):
 
     now: datetime
     random: Random
-    drafts: dict[str, Drafts]
+    drafts: SlotDrafts
 
     def plan(self, row: ScheduleState, live: Live) -> Step:
         """Take the slots that the schedule's catch-up says. Never one that was taken before."""
@@ -82,16 +80,8 @@ class Planner(NamedTuple):
                 return
 
     def _job(self, row: ScheduleState, slot: datetime, delay: float) -> NewJob:
-        drafts = self.drafts.get(row.job_type)
-        if drafts is None:
-            drafts = self.drafts[row.job_type] = Drafts(registry.get(row.job_type), {})
         jitter = row.jitter_seconds * self.random() if row.jitter_seconds else 0.0
-        return drafts.draft(row.payload, row.subject)[0]._replace(
-            id=slot_id(row.job_type, row.subject, row.name, slot),
-            delay=delay + jitter,
-            slot_at=slot,
-            schedule=row.pk,
-        )
+        return self.drafts.job(row, slot, delay + jitter)
 
 
 def failure(row: ScheduleState, error: Exception) -> Step:

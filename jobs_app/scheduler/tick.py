@@ -15,9 +15,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import JobsError
 from jobs_app.lifecycle.database import database_now, write_transaction
-from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.new_job import NewJob
-from jobs_app.models import Overlap, Run, ScheduleState
+from jobs_app.lifecycle.slots import SlotDrafts, enqueue_slots
+from jobs_app.models import Overlap, ScheduleState
 from jobs_app.scheduler.advance import advance, is_given_up
 from jobs_app.scheduler.due import Due, live_states, take_due, ticking_types
 from jobs_app.scheduler.plan import Live, Planner, Random, Step, failure, stop_before
@@ -51,7 +51,7 @@ class Tick:
     def __init__(self, connection: BaseDatabaseWrapper, due: Due, random: Random) -> None:
         self._connection = connection
         self._due = due
-        self._planner = Planner(due.now, random, {})
+        self._planner = Planner(due.now, random, SlotDrafts())
         self._last: ScheduleState | None = None
 
     def batch(self, limit: int) -> list[Step]:
@@ -129,13 +129,7 @@ def _store(connection: BaseDatabaseWrapper, steps: Sequence[Step]) -> None:
 
 
 def _store_slots(connection: BaseDatabaseWrapper, steps: Sequence[Step], jobs: Sequence[NewJob]) -> None:
-    """Store the jobs, but for slots that have one: a schedule may have been deleted and made anew."""
-    runs = Run.objects.using(connection.alias).filter(pk__in=[job.id for job in jobs])
-    known = set(runs.values_list("pk", flat=True))
-    new = [job for job in jobs if job.id not in known]
-    stored = enqueue(new)
-    # Not created: one with its key is queued or running, and this slot adds none.
-    made = {job.id for job, one in zip(new, stored, strict=True) if one.created}
+    made = enqueue_slots(connection, jobs)
     left_out = {job.id for job in jobs if job.id not in made}
     if left_out:
         for step in steps:

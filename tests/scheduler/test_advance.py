@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from jobs_app import job
+from jobs_app.lifecycle.slots import SlotDrafts
 from jobs_app.models import ControlEvent, ScheduleState
 from jobs_app.scheduler.advance import advance, is_given_up
 from jobs_app.scheduler.plan import Planner, failure
@@ -26,7 +27,7 @@ def pay() -> Any:
 
 
 def planner(seconds: float) -> Planner:
-    return Planner(after(seconds), lambda: 0, {})
+    return Planner(after(seconds), lambda: 0, SlotDrafts())
 
 
 def test_what_happened_is_written() -> None:

@@ -12,6 +12,7 @@ import pytest
 from jobs_app import job
 from jobs_app.errors import PayloadInvalid
 from jobs_app.ids import slot_id
+from jobs_app.lifecycle.slots import SlotDrafts
 from jobs_app.models import ScheduleState
 from jobs_app.scheduler.plan import Planner, Step, failure
 from tests.scheduler.schedules import NOON, after, schedule
@@ -28,7 +29,7 @@ def pay() -> Any:
 
 
 def plan(row: ScheduleState, now: datetime, live: Collection[str] = (), random: float = 0.5) -> Step:
-    return Planner(now, lambda: random, {}).plan(row, {row.pk: live} if live else {})
+    return Planner(now, lambda: random, SlotDrafts()).plan(row, {row.pk: live} if live else {})
 
 
 def slots(step: Step) -> list[float]:
@@ -80,7 +81,7 @@ def test_the_first_slot_that_fails_ends_the_turn_there() -> None:
 def test_jitter_moves_each_job_by_a_random_part_of_it() -> None:
     row = schedule("pay", jitter_seconds=300, catch_up="all", spread_seconds=0)
     draws = iter([0.0, 0.25, 0.999])
-    step = Planner(after(30), lambda: next(draws), {}).plan(row, {})
+    step = Planner(after(30), lambda: next(draws), SlotDrafts()).plan(row, {})
     assert [one.delay for one in step.jobs] == pytest.approx([0, 75, 299.7])
 
 

@@ -163,7 +163,7 @@ def test_a_row_that_the_database_refuses_stops_no_other(fault: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("broken", ["advance", "enqueue"])
+@pytest.mark.parametrize("broken", ["advance", "enqueue_slots"])
 def test_job_and_advance_are_stored_together_or_not_at_all(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     schedule("beat")
     with monkeypatch.context() as patch:

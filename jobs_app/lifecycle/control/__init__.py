@@ -6,24 +6,40 @@ why, writes a control event in the transaction that does it, and gives back what
 
 from jobs_app.lifecycle.control.acting import Acted
 from jobs_app.lifecycle.control.again import retry
+from jobs_app.lifecycle.control.backfill import Backfilled, backfill
 from jobs_app.lifecycle.control.lost import fail, requeue
 from jobs_app.lifecycle.control.pausing import pause, resume
+from jobs_app.lifecycle.control.planning import add_schedule, change_schedule
 from jobs_app.lifecycle.control.queues import limit_queue, unlimit_queue
-from jobs_app.lifecycle.control.schedules import pause_schedule, resume_schedule, trigger_schedule
+from jobs_app.lifecycle.control.schedule_rows import schedules_of
+from jobs_app.lifecycle.control.schedules import (
+    delete_schedule,
+    pause_schedule,
+    restore_schedule,
+    resume_schedule,
+    trigger_schedule,
+)
 from jobs_app.lifecycle.control.stop import abort, cancel
 
 __all__ = [
     "Acted",
+    "Backfilled",
     "abort",
+    "add_schedule",
+    "backfill",
     "cancel",
+    "change_schedule",
+    "delete_schedule",
     "fail",
     "limit_queue",
     "pause",
     "pause_schedule",
     "requeue",
+    "restore_schedule",
     "resume",
     "resume_schedule",
     "retry",
+    "schedules_of",
     "trigger_schedule",
     "unlimit_queue",
 ]

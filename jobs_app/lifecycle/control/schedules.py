@@ -1,44 +1,64 @@
-"""Schedules are paused, resumed, and made due now. The job appears with the next tick."""
+"""Schedules are paused, resumed, made due now, given back to code, and deleted. Jobs appear with the next tick."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from operator import or_
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Case, Q, Value, When
+from django.db.models import Case, Value, When
 
-from jobs_app.errors import OptionInvalid
 from jobs_app.lifecycle.control.acting import APP, Act, Acted, begin
-from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
-from jobs_app.models import ScheduleState
+from jobs_app.lifecycle.control.schedule_rows import on_schedules
+from jobs_app.lifecycle.database import database_now
+from jobs_app.models import Origin, ScheduleState
 from jobs_app.registry import registry
 
-SCHEDULES_PER_CHUNK = 200
 RESUME = f"{APP}.resume_work"
-
-Name = int | tuple[str, str, str]  # its id, or its job type, subject and name
-WhyNot = Callable[[ScheduleState], str | None]
+REPAIRED = {"disabled": False, "failures": 0, "failing_since": None, "last_error": ""}
+WHY_NOT_DELETED: dict[str, str] = {
+    Origin.CODE: "is declared in code: remove it there, or pause it",
+    Origin.SOURCE: "comes from a source and would come back: pause it",
+}
 
 
 def pause_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
     """Let them make no jobs until someone resumes them."""
     act = begin("pause", "pause_work", actor, reason)
-    return _on_schedules(schedules, act, lambda row: "is paused already" if row.paused else None, paused=True)
+    return on_schedules(schedules, act, lambda row: "is paused already" if row.paused else None, _pause)
 
 
-def resume_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
-    """Let them go on from now: one slot is due at once, and those that the pause swallowed are not made up for."""
+def resume_schedule(schedules: Any, actor: Any, reason: str = "", *, backfill: bool = False) -> Acted:
+    """Let them go on from now: one slot is due at once, and those that the pause swallowed are not made up for.
+
+    With `backfill` they go on where they stood, and catch up as each of them does after an outage. Also brings back
+    what was switched off by failures.
+    """
     act = begin("resume", "resume_work", actor, reason)
-    return _on_schedules(schedules, act, lambda row: None if row.paused else "is not paused", paused=False)
+    return on_schedules(schedules, act, _why_no_resume, partial(_resume, keep=backfill))
 
 
 def trigger_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
     """Make them due now, and resume those that are paused, for which a user needs the permission to resume too."""
     act = begin("trigger", "trigger_job", actor, reason)
-    return _on_schedules(schedules, act, lambda row: _why_no_trigger(act, row), paused=False)
+    return on_schedules(schedules, act, lambda row: _why_no_trigger(act, row), _trigger)
+
+
+def restore_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
+    """Give up what operators changed: from the next sync on they say what code or their source says."""
+    act = begin("restore", "change_schedulestate", actor, reason)
+    return on_schedules(schedules, act, lambda row: None if row.overrides else "has no overrides", _restore)
+
+
+def delete_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
+    """Delete what operators made, and what is gone from code. What a schedule has made stays as it is."""
+    act = begin("delete", "delete_schedulestate", actor, reason)
+    return on_schedules(schedules, act, lambda row: None if row.retired else WHY_NOT_DELETED.get(row.origin), _delete)
+
+
+def _why_no_resume(row: ScheduleState) -> str | None:
+    return None if row.paused or row.disabled else "is not paused"
 
 
 def _why_no_trigger(act: Act, row: ScheduleState) -> str | None:
@@ -52,75 +72,39 @@ def _why_no_trigger(act: Act, row: ScheduleState) -> str | None:
     return "has had its last slot" if row.next_run_at is None else None
 
 
-def _on_schedules(schedules: Any, act: Act, why_not: WhyNot, *, paused: bool) -> Acted:
-    connection = jobs_connection()
-    total = Acted()
-    names = _names(schedules)
-    for first in range(0, len(names), SCHEDULES_PER_CHUNK):
-        chunk = names[first : first + SCHEDULES_PER_CHUNK]
-        with write_savepoint(connection):
-            found = _lock(connection, chunk)
-            acted = _split(chunk, found, why_not)
-            _change(connection, acted.moved, paused=paused)
-            act.record(connection, *_target(chunk, found), acted, _detail(act, acted, chunk, found))
-        total.add(acted)
-    return total
+def _pause(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState]) -> dict[str, Any]:
+    _update(connection, rows, paused=True)
+    return {}
 
 
-def _names(schedules: Any) -> list[Name]:
-    """Of one schedule or of many: ids, (job type, subject, name), or rows. Each once."""
-    is_one = _is_full_name(schedules) or not isinstance(schedules, Iterable) or isinstance(schedules, str)
-    names = [getattr(one, "pk", one) for one in ([schedules] if is_one else schedules)]
-    for name in names:
-        if not _is_full_name(name) and (not isinstance(name, int) or isinstance(name, bool)):
-            raise OptionInvalid(f"{name!r} names no schedule: give its id, or (job type, subject, name).")
-    return list(dict.fromkeys(names))
+def _resume(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState], *, keep: bool) -> dict[str, Any]:
+    when = {} if keep else {"next_run_at": _now_if_any(connection)}
+    _update(connection, rows, paused=False, **REPAIRED, **when)
+    return {"backfill": True} if keep else {}
 
 
-def _is_full_name(name: Any) -> bool:
-    return isinstance(name, tuple) and len(name) == 3 and all(isinstance(part, str) for part in name)
+def _trigger(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState]) -> dict[str, Any]:
+    """The event tells which ones it resumed besides."""
+    _update(connection, rows, paused=False, next_run_at=_now_if_any(connection), **REPAIRED)
+    resumed = [row.pk for row in rows if row.paused]
+    return {"resumed": resumed} if resumed else {}
 
 
-def _lock(connection: BaseDatabaseWrapper, names: Sequence[Name]) -> dict[Name, ScheduleState]:
-    full = [name for name in names if isinstance(name, tuple)]
-    wanted = [Q(job_type=job_type, subject=subject, name=name) for job_type, subject, name in full]
-    by_any_name = reduce(or_, wanted, Q(pk__in=[name for name in names if isinstance(name, int)]))
-    rows = ScheduleState.objects.using(connection.alias).filter(by_any_name).order_by("pk").select_for_update()
-    found: dict[Name, ScheduleState] = {}
-    for row in rows:
-        found[row.pk] = found[row.job_type, row.subject, row.name] = row
-    return found
+def _restore(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState]) -> dict[str, Any]:
+    _update(connection, rows, overrides={})
+    return {"overrides": {str(row): row.overrides for row in rows[:20]}}
 
 
-def _split(names: Sequence[Name], found: dict[Name, ScheduleState], why_not: WhyNot) -> Acted:
-    acted = Acted()
-    for name in names:
-        row = found.get(name)
-        why = "does not exist" if row is None else why_not(row)
-        if why is not None:
-            acted.skipped[name] = why
-        elif row is not None:
-            acted.moved.append(row.pk)
-    return acted
+def _delete(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState]) -> dict[str, Any]:
+    ScheduleState.objects.using(connection.alias).filter(pk__in=[row.pk for row in rows]).delete()
+    return {"deleted": [str(row) for row in rows[:200]]}
 
 
-def _change(connection: BaseDatabaseWrapper, moved: Sequence[int], *, paused: bool) -> None:
-    now = database_now(connection)
-    changes: dict[str, Any] = {"paused": paused, "updated_at": now}
-    if not paused:
-        changes["next_run_at"] = Case(When(next_run_at__isnull=False, then=Value(now)))
-    ScheduleState.objects.using(connection.alias).filter(pk__in=moved).update(**changes)
+def _now_if_any(connection: BaseDatabaseWrapper) -> Case:
+    """What has had its last slot gets no other."""
+    return Case(When(next_run_at__isnull=False, then=Value(database_now(connection))))
 
 
-def _target(names: Sequence[Name], found: dict[Name, ScheduleState]) -> tuple[str, str]:
-    if len(names) > 1:
-        return "schedules", f"{len(names)} schedules"
-    [name] = names
-    return "schedule", str(found.get(name, name))
-
-
-def _detail(act: Act, acted: Acted, names: Sequence[Name], found: dict[Name, ScheduleState]) -> dict[str, Any]:
-    """Which ones, and which of them a trigger resumed besides: `found` has them as they were."""
-    detail = {"moved": acted.moved} if len(names) > 1 else {}
-    resumed = [pk for pk in acted.moved if found[pk].paused] if act.name == "trigger" else []
-    return detail | ({"resumed": resumed} if resumed else {})
+def _update(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState], **changes: Any) -> None:
+    same = ScheduleState.objects.using(connection.alias).filter(pk__in=[row.pk for row in rows])
+    same.update(updated_at=database_now(connection), **changes)
