@@ -14,7 +14,7 @@ from django.db import DatabaseError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import JobsError
-from jobs_app.lifecycle.database import database_now, write_transaction
+from jobs_app.lifecycle.database import database_now, pinned_transaction
 from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.lifecycle.slots import SlotDrafts, enqueue_slots
 from jobs_app.models import Overlap, ScheduleState
@@ -55,8 +55,11 @@ class Tick:
         self._last: ScheduleState | None = None
 
     def batch(self, limit: int) -> list[Step]:
-        """Jobs and advance commit together, so that a crash leaves both or neither."""
-        with write_transaction(self._connection):
+        """Jobs and advance commit together, so that a crash leaves both or neither.
+
+        Pinned: where most of a table is due, the planner would read and sort all of it for each batch.
+        """
+        with pinned_transaction(self._connection):
             rows = take_due(self._connection, self._due, after=self._last, limit=limit)
             if not rows:
                 return []
