@@ -67,9 +67,7 @@ def clock(timezone: str) -> Clock:
         return Clock(ZoneInfo(timezone))
     if not zone_names():
         raise ValueError("no time zones are installed here; pip install tzdata, or use UTC")
-    raise ValueError(
-        f'use the name of a time zone, such as "Europe/Paris" or "UTC", not {timezone!r}.{_hint(timezone)}'
-    )
+    raise ValueError(f'use a time zone such as "Europe/Paris" or "UTC", not {timezone!r}.{_hint(timezone)}')
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,9 @@ from jobs_app.cron.days import Days, days_of
 
 SECOND = timedelta(seconds=1)
 FIRST_YEAR, LAST_YEAR = 2, 9998  # those that have a neighbour in every zone
-MOST_YEARS = 40  # the longest wait that exists: for a fifth Monday in February, from 2072 to 2112
+# The longest wait that exists is for a fifth Monday in February, from 2072 to 2112: found in 0.2 ms. Looking for days
+# that do not exist in all of these years takes 0.2 ms for one month and 2 for twelve.
+MOST_YEARS = 40
 
 Time = tuple[int, int, int]
 
