@@ -22,8 +22,9 @@ class Output:
         self._stderr = stderr
         self.as_json = as_json
 
-    def json(self, data: Mapping[str, Any]) -> None:
-        document = {"schema": SCHEMA, **data}
+    def json(self, data: Mapping[str, Any] | Sequence[Any]) -> None:
+        """A plain list is told as it is; everything else says which schema it has."""
+        document = {"schema": SCHEMA, **data} if isinstance(data, Mapping) else data
         self._stdout.write(json.dumps(document, default=_json_value, ensure_ascii=False, indent=2))
 
     def table(self, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -61,6 +61,12 @@ def test_json_has_a_schema_and_utc(streams: Any) -> None:
     }
 
 
+def test_a_list_is_json_as_it_is(streams: Any) -> None:
+    data, words = streams
+    Output(OutputWrapper(data), OutputWrapper(words), as_json=True).json([{"at": NINE}])
+    assert json.loads(data.getvalue()) == [{"at": "2026-01-31T07:00:00+00:00"}]
+
+
 def test_words_about_the_data_are_kept_apart_from_it(out: Output, streams: Any) -> None:
     out.line("data")
     out.line()
