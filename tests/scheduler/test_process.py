@@ -79,7 +79,7 @@ def test_beside_a_worker_it_makes_jobs_and_signs_off_with_it(start: Start) -> No
     assert not WorkerState.objects.exists()
 
 
-@pytest.mark.spec("S4.1")
+@pytest.mark.spec("S4.1", "S0.7")
 def test_jobs_are_worked_off_while_no_scheduler_lives_and_made_while_no_worker_does(start: Start) -> None:
     child = start("runscheduler")
     until(lambda: Job.objects.count() >= 3)

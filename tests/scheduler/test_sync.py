@@ -38,13 +38,14 @@ def at_noon() -> Any:
         yield
 
 
-@pytest.mark.spec("S0.1", "S2.15")
+@pytest.mark.spec("S0.1", "S0.2", "S2.15")
 def test_a_schedule_of_code_is_one_row_that_is_due_at_once() -> None:
     declare(every=15)
     assert sync_declared(connection).created == ["beat"]
     row = the_row()
     assert (row.job_type, row.subject, row.name, row.origin) == ("beat", "", "", "code")
     assert (row.interval_seconds, row.next_run_at, row.last_run_at, row.paused) == (15, NOON, None, False)
+    assert row.created_at == row.updated_at == NOON
 
 
 @pytest.mark.spec("S2.15")
