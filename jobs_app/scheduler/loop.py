@@ -21,6 +21,7 @@ from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.runtime.recovery import recover_silent
+from jobs_app.scheduler import metrics
 from jobs_app.scheduler.due import next_due, ticking_types
 from jobs_app.scheduler.reading import SourceReader
 from jobs_app.scheduler.sync import declared, sync_declared
@@ -123,7 +124,9 @@ class Scheduler(Loop):
         return max(0.0, min(rest, (slot - database_now(self.connection)).total_seconds()))
 
     def _give_turns(self) -> Ticked:
+        began = time.monotonic()
         ticked = tick(self.connection, rest=REST_SHARE * self.poll, go_on=lambda: not self.stopping)
+        metrics.note_tick(ticked, time.monotonic() - began)
         for made in ticked.made:
             logger.debug("job=%s made for schedule %s, slot %s", made.run_id, made.schedule, made.slot.isoformat())
         return ticked

@@ -70,7 +70,7 @@ def _say(ticked: Ticked, due: Sequence[DueFound]) -> None:
             logger.info("📦 Job created for %s %s (%s)", found.noun_of_one, subject, run_id)
     for made in ticked.made:
         logger.info("📦 Job created for %s (%s)", made.schedule, made.run_id)
-    failed = ticked.failed + sum(len(found.refused) for found in due)
+    failed = ticked.failed.total() + sum(len(found.refused) for found in due)
     if failed:
         logger.error("❌ %s schedules made no job", failed)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -32,6 +33,7 @@ class Made(NamedTuple):
     """One job, made for one slot."""
 
     run_id: UUID
+    job_type: str
     schedule: str
     slot: datetime
 
@@ -40,8 +42,8 @@ class Made(NamedTuple):
 class Ticked:
     at: datetime  # what was due at this moment had its turn
     rows: int = 0
-    failed: int = 0
-    skipped: int = 0  # slots that got no job
+    failed: Counter[str] = field(default_factory=Counter)  # schedules, by job type
+    skipped: Counter[str] = field(default_factory=Counter)  # slots that got no job, by job type
     made: list[Made] = field(default_factory=list)
 
 
@@ -142,12 +144,13 @@ def _store_slots(connection: BaseDatabaseWrapper, steps: Sequence[Step], jobs: S
 def _note(ticked: Ticked, steps: Iterable[Step]) -> None:
     for step in steps:
         ticked.rows += 1
-        ticked.skipped += step.skipped
+        job_type, name = step.row.job_type, str(step.row)
+        if step.skipped:
+            ticked.skipped[job_type] += step.skipped
         if step.error:
-            ticked.failed += 1
+            ticked.failed[job_type] += 1
             _say_failed(step, step.error, ticked.at)
-        name = str(step.row)
-        ticked.made += [Made(job.id, name, job.slot_at) for job in step.jobs if job.slot_at]
+        ticked.made += [Made(job.id, job_type, name, job.slot_at) for job in step.jobs if job.slot_at]
 
 
 def _say_failed(step: Step, error: Exception, now: datetime) -> None:
