@@ -14,7 +14,7 @@ from jobs_app.models import ScheduleState
 
 HOURS = 24  # that a cron is followed for
 MOST_SLOTS = HOURS * 60  # counted of one cron: all of them, unless it has more than one a minute
-MOST_RULES = 1000  # looked at, those with the most schedules; beyond it the numbers are "at least"
+MOST_RULES = 10_000  # looked at, those with the most schedules; beyond it the numbers are "at least"
 MOST_SCHEDULES = 1000  # of one subject
 
 HAS_SUBJECT, NO_SUBJECT = ~Q(subject=""), Q(subject="")
@@ -97,10 +97,11 @@ def cron_per_hour(expression: str, timezone: str, now: datetime) -> float:
         rule = import_module("jobs_app.cron").parse(expression, timezone)
     except ValueError:
         return 0.0
-    end, slot, count = now + timedelta(hours=HOURS), rule.after(now), 0
+    first = slot = rule.after(now)
+    end, count = now + timedelta(hours=HOURS), 0
     while slot is not None and slot <= end:
-        count += 1
         if count == MOST_SLOTS:
-            return count * 3600 / (slot - now).total_seconds()
+            return count * 3600 / (slot - first).total_seconds()
+        count += 1
         slot = rule.after(slot)
     return count / HOURS

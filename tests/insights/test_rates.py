@@ -54,8 +54,23 @@ def test_a_schedule_makes_a_job_each_interval_and_those_of_a_cron_in_a_day(
 
 
 @pytest.mark.parametrize(("minutes", "jobs"), [(1, 60), (0.1, 600), (0.7, 60 / 0.7)])
-def test_no_more_slots_of_a_cron_are_counted_than_a_minutes_has(minutes: float, jobs: float) -> None:
-    assert rates.cron_per_hour(f"*/{minutes}", "UTC", T) == pytest.approx(jobs)
+def test_no_more_slots_of_a_cron_are_counted_than_a_day_has_minutes(
+    minutes: float, jobs: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[datetime] = []
+    after = EveryMinutes.after
+    monkeypatch.setattr(EveryMinutes, "after", lambda self, moment: asked.append(moment) or after(self, moment))
+    assert rates.cron_per_hour(f"*/{minutes}", "UTC", T) == pytest.approx(jobs, rel=1e-12)
+    assert len(asked) == rates.MOST_SLOTS + 1
+
+
+def test_a_cron_of_every_minute_is_sixty_an_hour_at_any_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    def after(moment: datetime) -> datetime:
+        return moment.replace(second=0) + timedelta(minutes=1)
+
+    minutely = SimpleNamespace(parse=lambda expression, timezone: SimpleNamespace(after=after))
+    monkeypatch.setitem(sys.modules, "jobs_app.cron", minutely)  # type: ignore[arg-type]
+    assert {rates.cron_per_hour("* * * * *", "UTC", T + timedelta(seconds=second)) for second in (0, 3, 59)} == {60}
 
 
 def test_a_cron_that_ends_has_the_slots_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
