@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import database_now, while_busy
 from jobs_app.models import WorkerKind, WorkerState
+from jobs_app.registry import SYSTEM_QUEUE
 
 FORGET_AFTER = timedelta(days=1)  # a worker that was killed stays visible as lost for this long
 BEATS_MISSED = 3  # each process says itself how often it beats: their leases may differ
@@ -35,6 +37,15 @@ class Presence:
 def is_late(seen_at: datetime, beat_seconds: float, now: datetime) -> bool:
     """Killed, cut off, or about to come back."""
     return now - seen_at > timedelta(seconds=BEATS_MISSED * beat_seconds)
+
+
+def serves(queue: str, queues: Sequence[str], excluded: Sequence[str]) -> bool:
+    """Names or patterns (`mail`, `mail.*`); no queues given means all. The app's own chores are always served."""
+    if queue == SYSTEM_QUEUE:
+        return True
+    if any(fnmatchcase(queue, pattern) for pattern in excluded):
+        return False
+    return not queues or any(fnmatchcase(queue, pattern) for pattern in queues)
 
 
 def job_types_alive(connection: BaseDatabaseWrapper, *, now: datetime) -> set[str]:

@@ -7,6 +7,7 @@ import logging
 from datetime import datetime
 
 from jobs_app import values
+from jobs_app.capacity import Demand
 
 LOG_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG, 3: logging.DEBUG}  # by --verbosity
 
@@ -44,3 +45,11 @@ def positive(text: str) -> int:
     if text.isdecimal() and (number := int(text)) > 0:
         return number
     raise argparse.ArgumentTypeError(f"use a whole number above 0, not {text!r}")
+
+
+def demand(text: str) -> Demand:
+    """A job type, its jobs an hour and the time of each, as `deal:4:5m`. A name may have colons too."""
+    name, *rest = text.rsplit(":", 2)
+    if not name or len(rest) != 2 or not rest[0].replace(".", "", 1).isdecimal():
+        raise argparse.ArgumentTypeError(f"use a name, jobs an hour and a time, as deal:4:5m, not {text!r}")
+    return Demand(name, float(rest[0]), seconds(rest[1]) / 60)

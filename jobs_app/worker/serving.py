@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 
-from jobs_app.registry import SYSTEM_QUEUE, JobType, registry
+from jobs_app.lifecycle.presence import serves
+from jobs_app.registry import JobType, registry
 from jobs_app.runtime.enabled import is_enabled
 
 ASK_EVERY_SECONDS = 1.0  # whether a type is enabled may be a question to a database
@@ -15,17 +15,13 @@ ASK_EVERY_SECONDS = 1.0  # whether a type is enabled may be a question to a data
 
 @dataclass(frozen=True)
 class Serving:
-    """Names or patterns (`mail`, `mail.*`); no queues given means all. The app's own chores are always served."""
+    """Does this worker serve a queue?"""
 
     queues: Sequence[str] = ()
     excluded: Sequence[str] = ()
 
     def __call__(self, queue: str) -> bool:
-        if queue == SYSTEM_QUEUE:
-            return True
-        if any(fnmatchcase(queue, pattern) for pattern in self.excluded):
-            return False
-        return not self.queues or any(fnmatchcase(queue, pattern) for pattern in self.queues)
+        return serves(queue, self.queues, self.excluded)
 
 
 @dataclass

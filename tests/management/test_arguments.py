@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobs_app.management.arguments import moment, names, period, positive, seconds
+from jobs_app.capacity import Demand
+from jobs_app.management.arguments import demand, moment, names, period, positive, seconds
 
 
 @pytest.mark.parametrize(
@@ -50,3 +51,23 @@ def test_a_count_is_a_whole_number_above_zero(text: str) -> None:
     assert positive("12") == 12
     with pytest.raises(ArgumentTypeError, match="above 0"):
         positive(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("deal:4:5m", Demand("deal", 4, 5)),
+        ("deal:0.5:90", Demand("deal", 0.5, 1.5)),
+        ("shop:deal:4:0s", Demand("shop:deal", 4, 0)),
+    ],
+)
+def test_a_demand_is_a_type_its_jobs_an_hour_and_the_time_of_each(text: str, found: Demand) -> None:
+    assert demand(text) == found
+
+
+@pytest.mark.parametrize(
+    "text", ["", "deal", "deal:4", ":4:5m", "deal:-4:5m", "deal:four:5m", "deal:4:soon", "deal::5m"]
+)
+def test_other_demands_are_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="use"):
+        demand(text)

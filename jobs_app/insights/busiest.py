@@ -1,0 +1,68 @@
+"""The subjects whose schedules ask for the most. One pass over the schedules, in the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app.capacity import MINUTES, Load
+from jobs_app.insights import rates
+from jobs_app.insights.capacity import NONE_GIVEN, Basis, Minutes
+from jobs_app.lifecycle.relation import relation
+
+MOST_SHOWN = 20
+
+# What a schedule asks for is `amount` over its interval, or just `amount` where it is a cron. Durations and crons come
+# from here and are few, so that the join has one small side; the ORM cannot join what is not a table.
+BUSIEST = """
+SELECT schedule.subject, coalesce(sum(rule.amount / coalesce(schedule.interval_seconds, 1)), 0) AS minutes,
+       min(rule.turns) = max(rule.turns) AND min(rule.turns) <> '' AS takes_turns,
+       count(*) - count(rule.amount) AS left_out
+  FROM jobs_app_schedulestate AS schedule
+  LEFT JOIN ({rules}) AS rule
+    ON rule.job_type = schedule.job_type AND rule.cron = schedule.cron AND rule.timezone = schedule.timezone
+ WHERE NOT schedule.paused AND NOT schedule.retired AND NOT schedule.disabled
+   AND schedule.once_at IS NULL AND schedule.subject <> ''
+ GROUP BY schedule.subject ORDER BY minutes DESC, schedule.subject LIMIT %(limit)s
+"""
+COLUMNS = {"job_type": "text", "cron": "text", "timezone": "text", "amount": "float", "turns": "text"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BusySubject:
+    """A subject by the usual durations of its job types, not by its own."""
+
+    subject: str
+    load: Load
+    left_out: int  # schedules that are not in the load: nobody knows how long, or how often
+
+
+def busiest(
+    connection: BaseDatabaseWrapper, *, limit: int = MOST_SHOWN, minutes: Minutes = NONE_GIVEN
+) -> list[BusySubject]:
+    """The highest load first."""
+    basis = Basis.read(connection, minutes)
+    rows = _rules(basis)
+    if not rows:
+        return []
+    rules, parameters = relation(connection, COLUMNS, rows)
+    with connection.cursor() as cursor:
+        cursor.execute(BUSIEST.format(rules=rules), parameters | {"limit": limit})
+        found = cursor.fetchall()
+    return [
+        BusySubject(subject=subject, load=Load(load, MINUTES if takes_turns else None), left_out=left_out)
+        for subject, load, takes_turns, left_out in found
+    ]
+
+
+def _rules(basis: Basis) -> list[tuple[str, str, str, float | None, str]]:
+    """Each rule, with the minutes that a schedule asks for in an hour, or in a second of its interval."""
+    found = rates.by_rule(rates.active(basis.connection).filter(rates.HAS_SUBJECT), basis.now)
+    planned = {name: basis.minutes_of(name, basis.duration_of(name)) for name in found.job_types}
+    rows = []
+    for rule in found.rules:
+        minutes = planned[rule.job_type]
+        amount = None if minutes is None else minutes * (rule.each if rule.cron else 3600)
+        rows.append((rule.job_type, rule.cron, rule.timezone, amount, basis.room.turns_in(rule.job_type)))
+    return rows
