@@ -102,6 +102,20 @@ def hold_until(
     return until if until > now else None
 
 
+class Deferral(NamedTuple):
+    """Until when a job must wait, and the first window that says so."""
+
+    until: datetime
+    window: Window
+
+
+def deferral(windows: Sequence[Window], queue: str, job_type: str, now: datetime) -> Deferral | None:
+    """What a job meets that would start now."""
+    found = first_open(windows, queue, job_type, now)
+    until = hold_until(windows, queue, job_type, now)
+    return Deferral(until, found.window) if found and until else None
+
+
 def quiet_span(windows: Sequence[Window], moment: datetime) -> Span:
     """From this moment until the next at which one of the windows is open; empty if one is open now."""
     if any(window.span_at(moment) for window in windows):

@@ -11,15 +11,19 @@ from jobs_app.lifecycle.control.pausing import pause, resume
 from jobs_app.lifecycle.control.queues import limit_queue, unlimit_queue
 from jobs_app.lifecycle.control.schedules import pause_schedule, resume_schedule, trigger_schedule
 from jobs_app.lifecycle.control.stop import abort, cancel
+from jobs_app.lifecycle.control.windows import add_window, change_window, remove_window
 
 __all__ = [
     "Acted",
     "abort",
+    "add_window",
     "cancel",
+    "change_window",
     "fail",
     "limit_queue",
     "pause",
     "pause_schedule",
+    "remove_window",
     "requeue",
     "resume",
     "resume_schedule",
