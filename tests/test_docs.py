@@ -21,7 +21,7 @@ from tests.lifecycle.rows import done, one_running, stored
 pytestmark = pytest.mark.django_db
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = ("policies", "control", "isolation", "testing")
+PAGES = ("policies", "control", "windows", "isolation", "testing")
 BLOCK = re.compile(r"^```python\n(?!# \S+\.py\n)(.*?)^```", flags=re.DOTALL | re.MULTILINE)  # files run elsewhere
 
 
