@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,9 +14,11 @@ from django.dispatch import receiver
 
 from jobs_app.errors import SettingsInvalid
 from jobs_app.limits import QueueRules, read_queues
+from jobs_app.windows import Window, from_settings
 
 ON_SHUTDOWN = ("release", "fail", "leave")
 RETENTIONS = ("retention_days", "retention_failed_days", "control_event_retention_days", "sample_retention_days")
+DAY_MINUTES = 24 * 60
 LONGEST_DAYS = 36500  # earlier moments do not fit every database
 
 
@@ -57,6 +59,10 @@ class Settings:
     catch_up_spread_seconds: float = 3 * 3600  # over which their jobs are spread
     schedule_jitter_seconds: float = 0  # a slot's job starts at random up to so much later
     schedule_phase_seconds: float = 0  # by which the first slot of a new interval is put off
+
+    # Maintenance: while a window is open no job that it covers starts
+    maintenance_windows: Sequence[Window] = ()  # texts such as "07:00" in UTC, dicts, or one text "07:00,22:00"
+    maintenance_window_minutes: int = 20  # of those that say nothing else
 
     # Limits
     max_payload_bytes: int = 1024 * 1024
@@ -108,6 +114,8 @@ class Settings:
             "backoff_max_seconds",
             "must not be below BACKOFF_BASE_SECONDS",
         )
+        minutes = self.maintenance_window_minutes
+        _require(1 <= minutes <= DAY_MINUTES, "maintenance_window_minutes", f"must be from 1 to {DAY_MINUTES}")
         for name in RETENTIONS:
             _require(0 <= getattr(self, name) <= LONGEST_DAYS, name, f"must be from 0 (for ever) to {LONGEST_DAYS}")
         _require(self.on_shutdown in ON_SHUTDOWN, "on_shutdown", f"must be one of {', '.join(ON_SHUTDOWN)}")
@@ -121,6 +129,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "float | None": (int, float, type(None)),
     "bool": (bool,),
     "Mapping[str, QueueRules]": (Mapping,),
+    "Sequence[Window]": (str, list, tuple),
 }
 
 
@@ -135,7 +144,9 @@ def parse(values: Mapping[str, Any]) -> Settings:
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
             raise SettingsInvalid(f"settings.JOBS[{name!r}] must be {known[name].type}, not {value!r}.")
         chosen[known[name].name] = read_queues(values[name]) if name == "QUEUES" else value
-    return Settings(**chosen)
+    windows = chosen.pop("maintenance_windows", ())
+    settings = Settings(**chosen)
+    return replace(settings, maintenance_windows=from_settings(windows, minutes=settings.maintenance_window_minutes))
 
 
 @lru_cache(maxsize=1)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from jobs_app.errors import DefinitionInvalid, UnknownJobType
+from jobs_app.limits import SYSTEM_QUEUE as SYSTEM_QUEUE
 from jobs_app.limits import Limits, Rate, gate
 from jobs_app.presets import Preset
 from jobs_app.retry import Backoff
@@ -17,7 +18,6 @@ from jobs_app.schedule_options import UNSCHEDULED, ScheduleOptions
 from jobs_app.schemas import PayloadSchema
 
 LIMITS = [field.name for field in fields(Limits)]
-SYSTEM_QUEUE = "jobs.system"  # the app's own chores: exempt from pauses and limits, served by every worker
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -31,7 +31,14 @@ def timeout_for(
     if callable(usual):
         chosen = usual(read_payload())
         usual = None if chosen is None else values.period(chosen)
-    return _capped(usual, settings.max_timeout_seconds if job_type.max_timeout is None else job_type.max_timeout)
+    return _capped(usual, _most(job_type, settings))
+
+
+def longest_timeout(job_type: JobType, settings: Settings) -> float:
+    """Seconds that any of its jobs may take, as far as its type tells; 0 where it does not."""
+    most = _most(job_type, settings)
+    usual = most if callable(job_type.timeout) else _capped(job_type.timeout, most)
+    return max([usual or 0.0, *job_type.timeouts.values()])
 
 
 def variant_of(job_type: JobType, payload: Payload) -> str:
@@ -42,6 +49,10 @@ def variant_of(job_type: JobType, payload: Payload) -> str:
 
 def passed_text(elapsed: float, limit: float) -> str:
     return f"timed out after {round(elapsed, 1):g} s (limit {round(limit, 3):g} s)"
+
+
+def _most(job_type: JobType, settings: Settings) -> float | None:
+    return settings.max_timeout_seconds if job_type.max_timeout is None else job_type.max_timeout
 
 
 def _capped(seconds: float | None, most: float | None) -> float | None:

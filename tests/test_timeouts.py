@@ -10,7 +10,7 @@ import pytest
 
 from jobs_app import job
 from jobs_app.conf import parse
-from jobs_app.timeouts import passed_text, timeout_for
+from jobs_app.timeouts import longest_timeout, passed_text, timeout_for
 
 
 class Agent(Enum):
@@ -107,6 +107,33 @@ def test_a_payload_is_not_read_for_types_that_do_not_ask() -> None:
         raise AssertionError("read")
 
     assert timeout_for(plain.job_type, broken, None, parse({})) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"),
+    [
+        ({}, 0),
+        ({"timeout": "5m"}, 300),
+        ({"timeout": "1h"}, 1200),
+        ({"timeout": "1h", "max_timeout": "2h"}, 3600),
+        ({"timeout": "5m", "variant": "agent", "timeouts": {"agentic": "2h", "plain": "1m"}}, 7200),
+        ({"timeout": "5m", "variant": "agent", "timeouts": {"plain": "1m"}}, 300),
+        ({"timeout": lambda payload: 1}, 1200),
+        ({"timeout": lambda payload: 1, "max_timeout": "10m"}, 600),
+    ],
+)
+def test_the_longest_is_known_without_a_payload(options: dict[str, Any], seconds: float) -> None:
+    @job(name="evaluate", **options)
+    def evaluate(agent: str = "plain") -> None: ...
+
+    assert longest_timeout(evaluate.job_type, parse({"MAX_TIMEOUT_SECONDS": 1200})) == seconds
+
+
+def test_nobody_knows_what_a_callable_without_a_maximum_may_say() -> None:
+    @job(name="evaluate", timeout=lambda payload: 60)
+    def evaluate() -> None: ...
+
+    assert longest_timeout(evaluate.job_type, parse({})) == 0
 
 
 def test_a_passed_deadline_is_told_with_its_seconds() -> None:

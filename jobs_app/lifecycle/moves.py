@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -43,6 +44,7 @@ class Ended:
     started_ago: float | None = None  # seconds; None: at the claim
     finished_ago: float = 0.0
     delay: float = 0.0  # until it is due again
+    due_at: datetime | None = None  # or the moment itself, where that counts and not when this is stored
     free: bool = False  # the attempt does not count against the limit
     error_class: str = ""
     error: str = ""
@@ -71,6 +73,7 @@ COLUMNS = {
     "end_result": "json",
     "keep_token": "bool",
 }
+DUE_AT = {"due_at": "time"}  # in place of seconds
 FROM_JOB = [
     field.attname
     for field in JobRun._meta.concrete_fields
@@ -100,11 +103,12 @@ ATTEMPT = f"""{NEW_ATTEMPT}
        log_excerpt = excluded.log_excerpt
  WHERE jobs_app_jobattempt.token = excluded.token
 """
-# A job that goes back to wait gives up its admission.
+# A job that goes back to wait gives up its admission. That it was deferred is no error.
 REQUEUE_SET = f"""
    SET state = 'queued', hold = {hold_by_gate("job.gate")},
        run_at = ended.due_at, lease_expires_at = NULL, free_attempts = job.free_attempts + ended.free,
-       last_error = CASE WHEN ended.end_error = '' THEN job.last_error ELSE ended.end_error END,
+       last_error = CASE WHEN ended.end_error = '' OR ended.end_outcome = 'deferred' THEN job.last_error
+                         ELSE ended.end_error END,
        token = CASE WHEN ended.keep_token THEN job.token END
 """
 EXTRA = [name for name in COLUMNS if name not in ("id", "token")]
@@ -170,7 +174,7 @@ def remove_all(connection: BaseDatabaseWrapper, ended: Sequence[Ended], *, unkno
 
 
 def requeue(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str = HELD) -> set[UUID]:
-    """Let jobs wait again; the ids that really moved."""
+    """Let jobs wait again; the ids that really moved. All of them say `due_at`, or none."""
     return _move(connection, ended, guard, POSTGRES_REQUEUE, [ATTEMPT, SQLITE_REQUEUE])
 
 
@@ -201,7 +205,8 @@ def _move(
 def _relation(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> tuple[str, dict[str, Any]]:
     with computing():
         in_order = sorted(ended, key=lambda one: one.id.int)  # everything that locks several jobs locks them by id
-        return relation(connection, COLUMNS, [_row(one) for one in in_order])
+        columns = COLUMNS if ended[0].due_at is None else COLUMNS | DUE_AT
+        return relation(connection, columns, [_row(one) for one in in_order])
 
 
 def _move_sqlite(
@@ -223,7 +228,7 @@ def _row(ended: Ended) -> tuple[Any, ...]:
         ended.done_reason,
         ended.started_ago,
         ended.finished_ago,
-        min(ended.delay, LONGEST_DELAY_SECONDS),
+        ended.due_at or min(ended.delay, LONGEST_DELAY_SECONDS),
         int(ended.free),
         ended.error_class,
         ended.error,

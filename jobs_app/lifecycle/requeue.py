@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from django.db import IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle import moves
-from jobs_app.lifecycle.database import read_uuid
+from jobs_app.lifecycle.database import database_now, read_uuid
 from jobs_app.lifecycle.moves import HELD, Ended
 from jobs_app.lifecycle.relation import relation, same
 from jobs_app.models import ONE_QUEUED
@@ -36,7 +37,7 @@ def requeue(connection: BaseDatabaseWrapper, ended: Sequence[Ended], guard: str 
     superseded = _superseded(connection, ended)
     waiting = [one for one in ended if one.id not in superseded]
     moved = moves.remove(connection, list(superseded.values()), guard)
-    moved |= moves.requeue(connection, waiting, f"{guard} AND NOT job.cancel_requested")
+    moved |= moves.requeue(connection, _dated_alike(connection, waiting), f"{guard} AND NOT job.cancel_requested")
     rest = [_cancelled(one) for one in waiting if one.id not in moved]
     return moved | moves.remove(connection, rest, f"{guard} AND job.cancel_requested")
 
@@ -72,15 +73,24 @@ def _superseded(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> dict
     return superseded
 
 
+def _dated_alike(connection: BaseDatabaseWrapper, waiting: Sequence[Ended]) -> Sequence[Ended]:
+    """Where one says the moment at which it is due, all do: they take their places in one statement, by their keys."""
+    if all(one.due_at is None for one in waiting):
+        return waiting
+    now = database_now(connection)
+    return [one if one.due_at else replace(one, due_at=now + timedelta(seconds=one.delay)) for one in waiting]
+
+
 def _gives_way(ended: Ended, holder: UUID) -> Ended:
     return replace(
         ended,
         state="cancelled",
         done_reason="superseded",
+        due_at=None,
         error=ended.error or f"run {holder} waits with the same key and does this work",
         result=dumps({"superseded_by": str(holder)}, limit=1000),
     )
 
 
 def _cancelled(ended: Ended) -> Ended:
-    return replace(ended, state="cancelled", done_reason="cancelled")
+    return replace(ended, state="cancelled", done_reason="cancelled", due_at=None)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from jobs_app.models.base import JobsModel
+from jobs_app.windows import READERS, Window
 
 
 class MaintenanceWindow(JobsModel):
@@ -24,3 +28,27 @@ class MaintenanceWindow(JobsModel):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """What has no value at all is told by its field."""
+        problems = {name: why for name, why in self._read()[1].items() if getattr(self, name) not in (None, "")}
+        if problems:
+            raise ValidationError(problems)
+
+    def as_window(self) -> Window:
+        """ValueError tells each column that cannot be used, and why."""
+        chosen, problems = self._read()
+        if problems:
+            raise ValueError("; ".join(f"{name}={getattr(self, name)!r}: {why}" for name, why in problems.items()))
+        return Window(**chosen)
+
+    def _read(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """The columns as a window has them, and what is wrong with the others."""
+        chosen: dict[str, Any] = {}
+        problems: dict[str, str] = {}
+        for name, reader in READERS.items():
+            try:
+                chosen[name] = reader(getattr(self, name))
+            except ValueError as problem:
+                problems[name] = str(problem)
+        return chosen, problems

@@ -19,6 +19,7 @@ from jobs_app.lifecycle.wakeup import QUIET_SECONDS
 from jobs_app.registry import registry
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.recovery import recover_silent
+from jobs_app.worker.deferring import Calendar
 from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.portions import Left, Portion, Room, left_in_process, split
@@ -105,6 +106,11 @@ class Claimer(Loop):
             straight.starting = self._gates.starting(self._pace.is_short)
             straight.claim = self._asked(straight.starting, room.now + room.ahead)
         return straight
+
+    @property
+    def calendar(self) -> Calendar:
+        """The maintenance windows as of the last look; asked by whoever launches what was claimed."""
+        return self._gates.calendar
 
     def told(self, lane: tuple[str, int] | None) -> None:
         """Somebody enqueued into this lane, or nobody knows where, says the listener from its own thread."""

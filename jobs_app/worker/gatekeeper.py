@@ -1,4 +1,4 @@
-"""What a worker knows about gates: rules, pauses, the queues where jobs wait before one, and when to look again."""
+"""What a worker knows about gates: rules, pauses, windows, the queues where jobs wait, and when to look again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from jobs_app.lifecycle.admit import Asking, Turns, admit
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.gated import gated_queues
 from jobs_app.lifecycle.hand_over import Straight
+from jobs_app.lifecycle.maintenance import read_windows
 from jobs_app.lifecycle.pauses import Pauses, read_pauses
 from jobs_app.lifecycle.regate import Misplaced, put_back
 from jobs_app.lifecycle.rules import Rules, read_rules
 from jobs_app.models import Gate
 from jobs_app.registry import JobType, registry
+from jobs_app.worker.deferring import Calendar
 from jobs_app.worker.portions import UNLIMITED, Left
 
 STEPS_AT_ONCE = 20  # a large backlog of new jobs is looked at between claims, not instead of them
@@ -32,14 +34,17 @@ class Gatekeeper:
         self._opened: set[tuple[str, int]] = set()
         self.rules = Rules()
         self.pauses = Pauses()
+        self.calendar = Calendar()
         self._key_only: dict[str, str] = {}  # by job type: what its queue and itself are called among the straight
         self._counted_here: frozenset[str] = frozenset()  # types of which one process may run only so many
         self._asked_for: Sequence[str] = ()
 
     def refresh(self, connection: BaseDatabaseWrapper) -> None:
-        """Once a second: three small queries."""
+        """Once a second: four small queries."""
         self.rules = read_rules(connection)
         self.pauses = read_pauses(connection)
+        if (windows := read_windows(connection)) != self.calendar.windows:
+            self.calendar = Calendar(windows)
         found = gated_queues(connection)
         declared = {each.queue for each in registry if self.rules.gate_of(each.queue, each.name, each.policy)}
         self._may_be_gated = {*found, *declared, *self.rules.queues}

@@ -69,7 +69,7 @@ class InlineWorker:
         """The most urgent job that is due, now ours; None if none is."""
         connection = jobs_connection()
         while job := self._claim_from_lanes(connection, self._open_gates(connection, room=1)):
-            if self._gates.keep_gates(connection, [job]):
+            if self._may_run(connection, job):
                 return job
         return None
 
@@ -79,7 +79,7 @@ class InlineWorker:
         if not self._due(connection, id=run_id):
             return None
         job = take(connection, run_id, worker_id=self._identity.id, lease=LEASE_SECONDS)
-        return job if job and self._gates.keep_gates(connection, [job]) else None
+        return job if job and self._may_run(connection, job) else None
 
     def due(self) -> list[tuple[UUID, str]]:
         """The id and the job type of everything that could be claimed now, most urgent first."""
@@ -89,7 +89,7 @@ class InlineWorker:
     def work(self, job: ClaimedJob) -> Done:
         """Call the handler and store how it ended."""
         connection = jobs_connection()
-        flight = board(job, worker=self._identity.short, worker_id=self._identity.id, lease=LEASE_SECONDS)
+        flight = self._board(job)
         errors: list[BaseException] = []
         flight.on_error = errors.append
         with unbroken():
@@ -100,6 +100,21 @@ class InlineWorker:
             return Done(job, None, error)
         _tell(report)
         return Done(job, report.ended, error)
+
+    def _board(self, job: ClaimedJob) -> Flight:
+        return board(job, worker=self._identity.short, worker_id=self._identity.id, lease=LEASE_SECONDS)
+
+    def _may_run(self, connection: BaseDatabaseWrapper, job: ClaimedJob) -> bool:
+        """Now that it is claimed; else it waits again, at its gate or for the end of a maintenance window."""
+        if not self._gates.keep_gates(connection, [job]):
+            return False
+        deferred = self._gates.calendar.met([job]).get(job.id)
+        if deferred is None:
+            return True
+        report = Report(self._board(job), deferred, None, time.monotonic())
+        if _store(connection, report):
+            _tell(report)
+        return False
 
     def _open_gates(self, connection: BaseDatabaseWrapper, *, room: int) -> list[str]:
         """Let in what keys, limits and rates allow; the job types that may run now."""

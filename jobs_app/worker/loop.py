@@ -178,7 +178,16 @@ class Worker:
         if self.stop_requested.is_set():  # it came while this claim was under way
             self._give_back(flights)
         else:
-            self._crew.launch(flights)
+            self._crew.launch(self._defer(flights) if self.claimer.calendar else flights)
+
+    def _defer(self, flights: Sequence[Flight]) -> Sequence[Flight]:
+        """Those that met no maintenance window. The others are not ours to run now, and count as not claimed."""
+        met = self.claimer.calendar.met([flight.job for flight in flights])
+        self._claimed -= len(met)
+        for flight in flights:
+            if flight.job.id in met and flight.end():
+                self.finisher.put(Report(flight, met[flight.job.id], None, time.monotonic()))
+        return [flight for flight in flights if flight.job.id not in met]
 
     def _board(self, job: ClaimedJob) -> Flight:
         return board(job, worker=self._short_name, worker_id=self._id, lease=self.options.lease)

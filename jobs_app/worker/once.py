@@ -49,7 +49,7 @@ class OnceReport:
         self._write(f"📦 Processing job {job.id} for {about} (attempt {job.counted_attempts}/{job.max_attempts})")
 
     def _finished(self, *, job: ClaimedJob, ended: Ended, **kwargs: Any) -> None:
-        if ended.outcome == "interrupted" and ended.state == "queued":
+        if ended.outcome in ("interrupted", "deferred") and ended.state == "queued":
             return  # not processed: it goes back to wait, unspent
         self.counts[ended.state] += 1
         if ended.state == "succeeded":

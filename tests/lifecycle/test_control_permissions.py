@@ -13,7 +13,7 @@ from django.utils.functional import SimpleLazyObject
 
 from jobs_app import job
 from jobs_app.lifecycle import control
-from jobs_app.models import ControlEvent, Job, Pause, QueueState, ScheduleState
+from jobs_app.models import ControlEvent, Job, MaintenanceWindow, Pause, QueueState, ScheduleState
 from tests.lifecycle.rows import T, done, one_running, stored, tables
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +45,12 @@ VERBS: dict[str, tuple[str, Verb]] = {
     "resume schedule": ("resume_work", lambda actor: control.resume_schedule(schedule(paused=True), actor)),
     "trigger schedule": ("trigger_job", lambda actor: control.trigger_schedule(schedule(paused=False), actor)),
     "limit": ("change_queuestate", lambda actor: control.limit_queue("mail", actor, concurrency=2)),
+    "add window": (
+        "add_maintenancewindow",
+        lambda actor: control.add_window("backup", actor, start="07:00", minutes=20),
+    ),
+    "change window": ("change_maintenancewindow", lambda actor: control.change_window("nightly", actor, minutes=5)),
+    "remove window": ("delete_maintenancewindow", lambda actor: control.remove_window("nightly", actor)),
     "unlimit": ("change_queuestate", lambda actor: control.unlimit_queue("limited", actor)),
 }
 EACH = pytest.mark.parametrize("verb", VERBS)
@@ -59,6 +65,7 @@ def something_to_do() -> None:
     stored(1, delay=3600)
     Pause.objects.create(scope="queue", name="paused")
     QueueState.objects.create(name="limited", max_running=1)
+    MaintenanceWindow.objects.create(name="nightly", start="03:00", minutes=20, enabled=False)
     for subject, paused in (("a", True), ("b", False)):
         ScheduleState.objects.create(
             job_type="work", subject=subject, interval_seconds=60, next_run_at=T + timedelta(days=999), paused=paused
@@ -66,7 +73,7 @@ def something_to_do() -> None:
 
 
 def everything() -> Any:
-    others = (Pause, QueueState, ScheduleState, ControlEvent)
+    others = (Pause, QueueState, MaintenanceWindow, ScheduleState, ControlEvent)
     return tables(), [list(model.objects.order_by("pk").values()) for model in others]
 
 

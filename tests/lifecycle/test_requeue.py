@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from jobs_app.lifecycle.moves import HELD
 from jobs_app.lifecycle.recover import recover
 from jobs_app.lifecycle.requeue import requeue
 from jobs_app.models import Job, JobRun
-from tests.lifecycle.rows import at, attempts_of, done, ended, one_running, outcomes_of, stored, take
+from tests.lifecycle.rows import T, at, attempts_of, done, ended, one_running, outcomes_of, stored, take
 from tests.lifecycle.sessions import sessions
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +65,37 @@ def test_other_jobs_of_the_batch_are_not_touched() -> None:
     reports = [ended(first, "queued", policy="short"), ended(second), ended(plain, "queued")]
     assert finish(connection, reports) == {first.id, second.id, plain.id}
     assert set(Job.objects.values_list("pk", flat=True)) == {first.id, plain.id}
+
+
+def test_a_moment_that_a_report_names_is_kept_beside_those_that_name_seconds() -> None:
+    with at(0):
+        jobs = [one_running() for _ in range(3)]
+        delays: list[dict[str, Any]] = [{"due_at": T + timedelta(hours=1)}, {"delay": 90}, {"due_at": T}]
+    reports = [ended(job, "queued", **delay) for job, delay in zip(jobs, delays, strict=True)]
+    with at(10):
+        assert len(finish(connection, reports)) == 3
+    due = dict(Job.objects.values_list("pk", "run_at"))
+    assert [(due[job.id] - T).total_seconds() for job in jobs] == [3600, 100, 0]
+
+
+def test_of_reports_that_name_moments_some_may_give_way_and_some_be_cancelled() -> None:
+    first, second = two_running()
+    stopped, plain = one_running(), one_running()
+    Job.objects.filter(pk=stopped.id).update(cancel_requested=True)
+    given: list[dict[str, Any]] = [{"policy": "short", "due_at": T}, {"policy": "short"}, {"due_at": T}, {"delay": 5}]
+    jobs = (first, second, stopped, plain)
+    reports = [ended(job, "queued", **options) for job, options in zip(jobs, given, strict=True)]
+    assert finish(connection, reports) == {job.id for job in jobs}
+    assert set(Job.objects.values_list("pk", flat=True)) == {first.id, plain.id}
+
+
+def test_that_a_job_was_deferred_is_no_error_of_it() -> None:
+    job = one_running()
+    assert done(job, "queued", error="busy")
+    [again] = take()
+    assert done(again, "queued", outcome="deferred", error="deferred to noon", free=True, due_at=T)
+    assert Job.objects.get().last_error == "busy"
+    assert [attempt.message for attempt in attempts_of(job.id)] == ["busy", "deferred to noon"]
 
 
 @pytest.mark.parametrize("policy", ["standard", "exclusive", "short"])

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from jobs_app import job
-from jobs_app.models import Job, Pause, QueueState
+from jobs_app.models import Job, MaintenanceWindow, Pause, QueueState
 from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.portions import Left
 from tests.lifecycle.rows import done, stored, take
@@ -148,6 +148,20 @@ def test_it_goes_on_at_once_while_there_is_more(monkeypatch: pytest.MonkeyPatch)
     keeper = gates()
     keeper.admit(connection, TYPES, 10)
     assert opened() == 7
+
+
+def test_windows_are_read_with_the_rest_and_their_calendar_stays_while_they_do() -> None:
+    keeper = gates()
+    assert not keeper.calendar
+    MaintenanceWindow.objects.create(name="backup", start="07:00", minutes=20)
+    keeper.refresh(connection)
+    calendar = keeper.calendar
+    assert [window.name for window in calendar.windows] == ["backup"]
+    keeper.refresh(connection)
+    assert keeper.calendar is calendar
+    MaintenanceWindow.objects.update(enabled=False)
+    keeper.refresh(connection)
+    assert not keeper.calendar
 
 
 def test_a_key_is_handed_over_only_to_types_that_are_asked_for_and_need_nothing_else() -> None:

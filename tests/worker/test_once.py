@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import threading
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from jobs_app import Backoff, Cancel, Snooze, job
+from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import Job, JobRun
 from jobs_app.worker.loop import Worker
 from jobs_app.worker.once import OnceReport
@@ -108,6 +110,19 @@ def test_cancelled_and_snoozed_jobs_are_processed() -> None:
     never.enqueue()
     later.enqueue()
     assert told()[-1] == "📊 Worker completed - Processed: 2 | Success: 0 | Retry: 1 | Failed: 0"
+
+
+def test_what_meets_a_maintenance_window_was_not_processed(settings: Any) -> None:
+    @job
+    def work() -> None: ...
+
+    settings.JOBS = {"MAINTENANCE_WINDOWS": "07:00"}
+    with frozen_clock(datetime(2026, 1, 1, 7, 5, tzinfo=UTC)):
+        runs = work.enqueue_many([{}] * 3)
+        lines = told()
+    assert lines[-1] == "📊 Worker completed - Processed: 0 | Success: 0 | Retry: 0 | Failed: 0"
+    assert not any("retry" in line for line in lines)
+    assert [outcomes(run) for run in runs] == [["deferred"]] * 3
 
 
 def test_jobs_that_jobs_enqueue_are_worked_off_too() -> None:

@@ -20,20 +20,24 @@ from jobs_app.lifecycle.control.schedules import (
     trigger_schedule,
 )
 from jobs_app.lifecycle.control.stop import abort, cancel
+from jobs_app.lifecycle.control.windows import add_window, change_window, remove_window
 
 __all__ = [
     "Acted",
     "Backfilled",
     "abort",
     "add_schedule",
+    "add_window",
     "backfill",
     "cancel",
     "change_schedule",
+    "change_window",
     "delete_schedule",
     "fail",
     "limit_queue",
     "pause",
     "pause_schedule",
+    "remove_window",
     "requeue",
     "restore_schedule",
     "resume",

@@ -1,4 +1,4 @@
-"""One run: where it is, which pauses it waits for, what it was given, every attempt, its result or its error."""
+"""One run: where it is, what it waits for, what it was given, every attempt, its result or its error."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from jobs_app.insights import attempts, pauses, runs
+from jobs_app.insights import attempts, pauses, runs, windows
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
 from jobs_app.management.pauses import pause_text, pauses_data
 from jobs_app.management.runs import attempt_data, attempt_rows, run_data, run_fields
+from jobs_app.management.windows import deferral_data, deferral_text
 from jobs_app.models import JobAttempt
 
 
@@ -23,13 +24,17 @@ def handle(options: dict[str, Any], out: Output) -> None:
     run: Any = runs.get(options["id"])
     tries = attempts.of_run(run.pk)
     held_by = pauses.holding(jobs_connection(), run, run.read_at)
+    deferred = windows.holding(jobs_connection(), run, run.read_at)
     if out.as_json:
         told = [attempt_data(each, with_log=options["log"]) for each in tries]
-        out.json({"run": run_data(run), "attempts": told, "pauses": pauses_data(held_by)})
+        waits_for = {"pauses": pauses_data(held_by), "deferred": deferral_data(deferred)}
+        out.json({"run": run_data(run), "attempts": told, **waits_for})
         return
     out.fields(run_fields(run_data(run)))
     for pause in held_by:
         out.line(pause_text(pause))
+    if deferred:
+        out.line(deferral_text(deferred))
     if tries:
         out.line()
         out.table(("ATTEMPT", "OUTCOME", "STARTED", "TOOK", "MESSAGE"), attempt_rows(tries))

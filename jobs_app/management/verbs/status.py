@@ -8,11 +8,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from jobs_app import durations
-from jobs_app.insights import counts, overdue, pauses, processes
+from jobs_app.insights import counts, overdue, pauses, processes, windows
 from jobs_app.insights.counts import EndedCounts, LiveCounts, QueueCounts
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
 from jobs_app.management.pauses import pause_text, pauses_data
+from jobs_app.management.windows import open_data, open_text
 from jobs_app.models import Pause, WorkerKind, WorkerState
 
 MOST_OVERDUE = 10  # lines
@@ -25,11 +26,14 @@ def handle(options: dict[str, Any], out: Output) -> None:
     connection = jobs_connection()
     live, ended, found = counts.live(connection), counts.ended(connection), processes.newest(connection)
     paused, late = pauses.newest(connection, live.at), overdue.overdue(connection)
+    opened = windows.open_now(connection, live.at)
     if out.as_json:
-        out.json(_data(live, ended, found, paused, late))
+        out.json(_data(live, ended, found, paused, late) | {"windows": open_data(opened)})
         return
     for each in paused:
         out.line(pause_text(each))
+    for window in opened:
+        out.line(open_text(window))
     for job, seconds in late[:MOST_OVERDUE]:
         out.line(f"Overdue since {durations.rough(seconds)}: {job.job_type} {job.pk} on {job.worker_id}")
     _print_queues(live, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from django.core.management import CommandError
 
 from jobs_app import current_job, job
 from jobs_app.lifecycle import control
+from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.testing import run_jobs
 from tests.by_hand import HandWorker
 from tests.management.calling import jobs, jobs_json
 
@@ -81,3 +84,22 @@ def test_the_pauses_that_a_run_waits_for_are_told_with_who_and_why() -> None:
     assert "Paused by ann: queue mail (the bank is down)" in jobs("show", run.id)[0].splitlines()
     [told] = jobs_json("show", run.id)["pauses"]
     assert (told["scope"], told["name"], told["actor"]) == ("queue", "mail", "ann")
+
+
+def test_the_maintenance_window_that_defers_a_run_is_told(settings: Any) -> None:
+    @job
+    def send() -> None: ...
+
+    settings.JOBS = {"MAINTENANCE_WINDOWS": "07:00"}
+    told = "Deferred to 2026-01-01T07:20:00+00:00 by the maintenance window 07:00 UTC"
+    with frozen_clock(datetime(2026, 1, 1, 7, 5, tzinfo=UTC)):
+        run = send.enqueue()
+        assert told in jobs("show", run.id)[0].splitlines()  # no worker has met it
+        run_jobs()
+        assert told in jobs("show", run.id)[0].splitlines()
+        found = jobs_json("show", run.id)
+        assert found["deferred"] == {"until": "2026-01-01T07:20:00+00:00", "window": "07:00 UTC"}
+        assert found["attempts"][0]["message"] == told.replace("Deferred", "deferred")
+    with frozen_clock(datetime(2026, 1, 1, 7, 20, tzinfo=UTC)):
+        assert "Deferred" not in jobs("show", run.id)[0]
+        assert jobs_json("show", run.id)["deferred"] is None

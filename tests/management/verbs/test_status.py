@@ -66,7 +66,7 @@ def test_json_for_programs(at_work: Any) -> None:
     assert (told["schema"], told["at"]) == (1, "2026-01-01T12:01:20+00:00")
     counted = {"queued": 1, "scheduled": 0, "retrying": 0, "held": 0, "running": 0}
     assert told["queues"] == [{"queue": "reports", **counted, "oldest_wait_seconds": 80.0}]
-    assert told["pauses"] == []
+    assert (told["pauses"], told["windows"]) == ([], [])
     assert told["last_24_hours"] == {"succeeded": 1, "failed": 0, "cancelled": 0}
     assert (told["queues_capped"], told["last_24_hours_capped"]) == (False, False)
     assert [(each["id"], each["kind"], each["status"]) for each in told["processes"]] == [
@@ -87,6 +87,18 @@ def test_what_is_paused_is_said_with_who_and_why(at_work: Any) -> None:
     names = ("scope", "name", "actor", "reason")
     first = jobs_json("status")["pauses"][1]
     assert [first[name] for name in names] == ["subject", "shop-7", "ann", "they asked"]
+
+
+def test_the_maintenance_windows_that_are_open_are_said(at_work: Any, settings: Any) -> None:
+    settings.JOBS = {"MAINTENANCE_WINDOWS": ["12:00", "13:00", {"name": "mail", "start": "11:50", "queues": ["mail"]}]}
+    assert jobs("status")[0].splitlines()[:3] == [
+        "In the maintenance window 12:00 UTC until 2026-01-01T12:20:00+00:00: everything",
+        "In the maintenance window mail until 2026-01-01T12:10:00+00:00: queue mail",
+        "QUEUE    QUEUED  SCHEDULED  RETRYING  HELD  RUNNING  OLDEST WAIT",
+    ]
+    first, second = jobs_json("status")["windows"]
+    assert (first["name"], first["end"], first["queues"]) == ("12:00 UTC", "2026-01-01T12:20:00+00:00", [])
+    assert (second["name"], second["start"], second["queues"]) == ("mail", "2026-01-01T11:50:00+00:00", ["mail"])
 
 
 def test_what_runs_past_its_timeout_is_said() -> None:
