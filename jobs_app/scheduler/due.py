@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q, QuerySet
 
+from jobs_app.lifecycle.maintenance import held_types
 from jobs_app.models import Job, ScheduleState
 from jobs_app.registry import registry
 from jobs_app.runtime.enabled import is_enabled
+
+logger = logging.getLogger("jobs_app.scheduler")
+
+_held: set[str] = set()  # job types whose schedules were held when last asked
 
 # Had no turn since it came due. One that had, and is due still, is behind by more than a turn may make, or failed.
 FRESH = Q(failures=0) & (Q(last_run_at=None) | Q(next_run_at__gt=F("last_run_at")))
@@ -29,9 +35,12 @@ class Due:
     rest: float = 0  # seconds
 
 
-def ticking_types() -> list[str]:
-    """Job types that this process makes jobs for. Schedules of types it does not know are for others."""
-    return [job_type.name for job_type in registry if is_enabled(job_type)]
+def ticking_types(connection: BaseDatabaseWrapper, now: datetime) -> list[str]:
+    """Job types that this process makes jobs for now. Schedules of types it does not know are for others; those that a
+    maintenance window holds keep their slots."""
+    held = held_types(connection, now)
+    _say_held(held)
+    return [job_type.name for job_type in registry if job_type.name not in held and is_enabled(job_type)]
 
 
 def take_due(
@@ -67,6 +76,16 @@ def live_states(connection: BaseDatabaseWrapper, schedules: Sequence[int]) -> di
             assert schedule is not None
             found.setdefault(schedule, set()).add(state)
     return found
+
+
+def _say_held(held: Mapping[str, datetime]) -> None:
+    """When it changes: this is asked each second."""
+    global _held
+    if held.keys() != _held:
+        if held:
+            until = max(held.values()).isoformat()
+            logger.info("maintenance_window_active: no slots until %s for %s", until, ", ".join(sorted(held)))
+        _held = set(held)
 
 
 def _ticking(connection: BaseDatabaseWrapper, job_types: Sequence[str]) -> QuerySet[ScheduleState]:

@@ -112,10 +112,11 @@ class Scheduler(Loop):
 
     def _look(self) -> float:
         """In between: is a slot due? Then it has its turn now; else wait for it."""
-        slot, cost = self._next_slot()
-        if slot is not None and slot <= database_now(self.connection):
+        now = database_now(self.connection)
+        slot, cost = self._next_slot(now)
+        if slot is not None and slot <= now:
             ticked = self._give_turns()
-            slot, cost = self._next_slot()
+            slot, cost = self._next_slot(now)
             if slot is not None and slot <= ticked.at:
                 slot = None  # another scheduler has it in hand
         rest = max(LOOK_SECONDS, cost / LOOK_SHARE)
@@ -131,10 +132,10 @@ class Scheduler(Loop):
             logger.debug("job=%s made for schedule %s, slot %s", made.run_id, made.schedule, made.slot.isoformat())
         return ticked
 
-    def _next_slot(self) -> tuple[datetime | None, float]:
+    def _next_slot(self, now: datetime) -> tuple[datetime | None, float]:
         """And the seconds that it took to find it."""
         began = time.monotonic()
-        slot = next_due(self.connection, ticking_types())
+        slot = next_due(self.connection, ticking_types(self.connection, now))
         return slot, time.monotonic() - began
 
     def _recover(self) -> float:

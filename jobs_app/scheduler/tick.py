@@ -119,7 +119,7 @@ def tick(
 ) -> Ticked:
     """Give each schedule that is due now one turn."""
     now = database_now(connection)
-    types = ticking_types() if job_types is None else job_types
+    types = ticking_types(connection, now) if job_types is None else job_types
     ticked, turns = Ticked(at=now), Tick(connection, Due(job_types=types, now=now, rest=rest), random)
     while go_on():
         steps = turns.batch(limit)

@@ -12,7 +12,8 @@ from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import database_now, is_postgres, write_transaction
 from jobs_app.lifecycle.relation import relation
 from jobs_app.models import ScheduleState
-from jobs_app.schedule_options import TIMETABLE_COLUMNS, ScheduleOptions, columns_of, first_slot
+from jobs_app.schedule_columns import TIMETABLE_COLUMNS, columns_of, first_slot
+from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.strict_json import dumps
 
 Name: TypeAlias = tuple[str, str]  # job type, subject

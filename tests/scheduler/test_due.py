@@ -30,7 +30,9 @@ def beat() -> Any:
 
 
 def take(*, now: datetime = NOON, rest: float = 0, last: Any = None, limit: int = 10) -> list[ScheduleState]:
-    return take_due(connection, Due(job_types=ticking_types(), now=now, rest=rest), after=last, limit=limit)
+    return take_due(
+        connection, Due(job_types=ticking_types(connection, NOON), now=now, rest=rest), after=last, limit=limit
+    )
 
 
 def due(**options: Any) -> list[str]:
@@ -58,7 +60,7 @@ def test_a_schedule_is_due_from_its_moment_on() -> None:
 def test_what_is_stopped_or_not_for_us_is_never_due(columns: dict[str, Any]) -> None:
     schedule(**{"job_type": "beat", **columns})
     assert due(now=after(3600)) == []
-    assert next_due(connection, ticking_types()) is None
+    assert next_due(connection, ticking_types(connection, NOON)) is None
 
 
 def test_what_waits_longest_comes_first_and_batches_go_on_from_there() -> None:
@@ -69,12 +71,12 @@ def test_what_waits_longest_comes_first_and_batches_go_on_from_there() -> None:
 
 
 def test_the_next_slot_is_the_first_that_had_no_turn() -> None:
-    assert next_due(connection, ticking_types()) is None
+    assert next_due(connection, ticking_types(connection, NOON)) is None
     schedule("beat", subject="failed and still due", failures=1)
     schedule("beat", subject="behind", last_run_at=after(60))
     schedule("beat", subject="b", next_run_at=after(30), last_run_at=after(15))
     schedule("beat", subject="a", next_run_at=after(10))
-    assert next_due(connection, ticking_types()) == after(10)
+    assert next_due(connection, ticking_types(connection, NOON)) == after(10)
 
 
 @pytest.mark.spec("S0.21")
@@ -90,7 +92,7 @@ def test_what_had_its_turn_and_is_due_still_rests_whoever_ticks(columns: dict[st
 def test_a_slot_that_another_scheduler_has_in_hand_is_still_next() -> None:
     schedule("beat", subject="failed and still due", failures=1, next_run_at=after(-10))
     schedule("beat", subject="in hand", next_run_at=after(-5))
-    assert next_due(connection, ticking_types()) == after(-5)
+    assert next_due(connection, ticking_types(connection, NOON)) == after(-5)
 
 
 def test_the_jobs_of_schedules_that_wait_and_run_are_told() -> None:
@@ -107,7 +109,7 @@ def test_types_that_are_switched_off_wait() -> None:
     @job(enabled=lambda: False)
     def off() -> None: ...
 
-    assert ticking_types() == ["beat"]
+    assert ticking_types(connection, NOON) == ["beat"]
 
 
 def test_a_switch_that_fails_stops_its_own_type_only(caplog: pytest.LogCaptureFixture) -> None:
@@ -115,7 +117,7 @@ def test_a_switch_that_fails_stops_its_own_type_only(caplog: pytest.LogCaptureFi
     def broken() -> None: ...
 
     with caplog.at_level(logging.ERROR, "jobs_app"):
-        assert ticking_types() == ["beat"]
+        assert ticking_types(connection, NOON) == ["beat"]
     assert "its enabled= failed" in caplog.text
 
 

@@ -138,7 +138,7 @@ def test_what_comes_due_while_a_long_tick_runs_is_found_at_once(monkeypatch: pyt
 
 def test_where_a_look_takes_long_it_looks_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler = Scheduler(poll=300)
-    monkeypatch.setattr(scheduler, "_next_slot", lambda: (None, 2.0))
+    monkeypatch.setattr(scheduler, "_next_slot", lambda now: (None, 2.0))
     assert scheduler._look() == 40
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -202,3 +202,56 @@ def test_two_deployments_stand_apart_by_their_phase_and_start_at_random_within_t
     assert len(late) == 100
     assert all(0 <= seconds <= 300 for seconds in late)
     assert len(set(late)) > 90
+
+
+@pytest.mark.spec("A0.4", "S0.25", "S0.26", "S0.27", "S0.R18")
+def test_around_a_window_slots_are_held_from_the_longest_timeout_before_it_and_come_after_it(settings: Any) -> None:
+    settings.JOBS = {"MAINTENANCE_WINDOWS": [{"start": "07:00", "minutes": 20, "job_types": ["deal", "retrieval"]}]}
+    declare_deal(timeout=360)
+
+    @job(name="retrieval", timeout=60)
+    def retrieval() -> None: ...
+
+    @job(name="metrics", timeout=3600)
+    def metrics() -> None: ...
+
+    def pass_at(clock: str) -> list[str]:
+        moment = datetime.fromisoformat(f"2026-01-02T{clock}+00:00")
+        with frozen_clock(moment):
+            return [f"{made.schedule} {made.slot:%H:%M}" for made in tick(connection).made]
+
+    due = datetime.fromisoformat("2026-01-02T06:54:00+00:00")
+    for name in ("deal", "retrieval", "metrics"):
+        schedule(name, interval_seconds=300, next_run_at=due, catch_up="all", spread_seconds=0, catch_up_max=3)
+    assert sorted(pass_at("06:54:00")) == ["deal 06:54", "metrics 06:54", "retrieval 06:54"]  # ends as it opens
+    ScheduleState.objects.update(next_run_at=due + timedelta(seconds=1), last_slot=due)
+    assert pass_at("06:54:01") == ["metrics 06:54"]  # no window covers it
+    assert {made for clock in ("06:59:59", "07:00:00", "07:19:59") for made in pass_at(clock)} == {
+        "metrics 06:59",
+        "metrics 07:04",
+        "metrics 07:09",
+        "metrics 07:14",
+    }
+    after_it = pass_at("07:20:00")
+    assert [made for made in after_it if "metrics" not in made] == [
+        *(f"deal {clock}" for clock in ("06:54", "06:59", "07:04")),
+        *(f"retrieval {clock}" for clock in ("06:54", "06:59", "07:04")),
+    ]
+    assert [made for made in pass_at("07:20:01") if "deal" in made] == ["deal 07:09", "deal 07:14", "deal 07:19"]
+
+
+@pytest.mark.spec("S0.R7", "S0.R18")
+@pytest.mark.parametrize(("catch_up", "made"), [("once", ["07:15"]), ("skip", [])])
+def test_after_a_window_work_by_the_clock_comes_once_or_not_at_all(
+    catch_up: str, made: list[str], settings: Any
+) -> None:
+    settings.JOBS = {"MAINTENANCE_WINDOWS": "07:00"}
+    seven = datetime.fromisoformat("2026-01-02T07:00:00+00:00")
+    row = schedule("deal", interval_seconds=None, cron="*/5 * * * *", next_run_at=seven, catch_up=catch_up)
+    with frozen_clock(seven + timedelta(minutes=10)):
+        assert not tick(connection).made
+    with frozen_clock(seven + timedelta(minutes=20)):
+        ScheduleState.objects.filter(pk=row.pk).update(cron="15 * * * *")
+        assert [f"{one.slot:%H:%M}" for one in tick(connection).made] == made
+    row.refresh_from_db()
+    assert row.next_run_at == seven + timedelta(hours=1, minutes=15)

@@ -19,15 +19,8 @@ from jobs_app.models import Origin, ScheduleState
 from jobs_app.options import read, subject_text
 from jobs_app.payloads import checked
 from jobs_app.registry import JobType, registry
-from jobs_app.schedule_options import (
-    COLUMNS,
-    READERS,
-    ScheduleOptions,
-    columns_of,
-    first_slot,
-    take,
-    timetable_columns,
-)
+from jobs_app.schedule_columns import COLUMNS, columns_of, first_slot, timetable_columns
+from jobs_app.schedule_options import READERS, ScheduleOptions, take
 from jobs_app.strict_json import dumps
 
 
