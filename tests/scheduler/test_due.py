@@ -30,9 +30,7 @@ def beat() -> Any:
 
 
 def take(*, now: datetime = NOON, rest: float = 0, last: Any = None, limit: int = 10) -> list[ScheduleState]:
-    return take_due(
-        connection, Due(job_types=ticking_types(connection, NOON), now=now, rest=rest), after=last, limit=limit
-    )
+    return take_due(connection, Due(job_types=["beat"], now=now, rest=rest), after=last, limit=limit)
 
 
 def due(**options: Any) -> list[str]:
