@@ -20,6 +20,7 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs_app import checks, eager  # noqa: F401
+        from jobs_app.scheduler import checks as schedule_checks  # noqa: F401
 
         eager.listen()
         module_name = get_settings().autodiscover
