@@ -1,11 +1,11 @@
-"""Small jobs to look at: quick, slow, failing at first, asynchronous and recurring."""
+"""Small jobs to look at: quick, slow, failing at first, asynchronous, and coming back in three ways."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 
-from jobs_app import Backoff, current_job, job
+from jobs_app import Backoff, current_job, job, subjects
 
 
 @job
@@ -44,6 +44,24 @@ async def fetch_prices(symbols: list[str]) -> dict[str, int]:
 def heartbeat() -> str:
     """Comes back every 15 seconds: its schedule is declared with it."""
     return "still here"
+
+
+@job(name="morning-report", queue="reports", cron="0 9 * * mon-fri", timezone="Europe/Berlin")
+def morning_report() -> str:
+    """Comes back by the clock of a city, on days when clocks change too."""
+    return "nothing to report"
+
+
+@job(name="check-branch", queue="branches", singleton=True, subject="branch", per_hour=60)
+def check_branch(branch: str) -> str:
+    """Has a schedule for each branch, and runs one at a time for each."""
+    return f"{branch} is open"
+
+
+@subjects("check-branch")
+def branches() -> list[str]:
+    """Mostly a query: Branch.objects.filter(active=True).values_list("name", flat=True)."""
+    return ["Bremen", "Cadiz", "Dover"]
 
 
 async def _price_of(symbol: str) -> int:

@@ -43,7 +43,7 @@ def _faults_of(source: Source) -> Iterator[CheckMessage]:
             )
         elif source.kind == "due" and _policy(job_type) != "exclusive":
             yield Error(
-                f"The job type {name!r} gets its jobs from {source.name}, a source of due things, and is not exclusive.",
+                f"The job type {name!r} gets jobs from {source.name}, a source of due things, and is not exclusive.",
                 hint="Give it exclusive=True, so that an item has one open job.",
                 id="jobs_app.E008",
             )
