@@ -17,6 +17,7 @@ from jobs_app.schemas import PayloadSchema
 
 LIMITS = [field.name for field in fields(Limits)]
 SYSTEM_QUEUE = "jobs.system"  # the app's own chores: exempt from pauses and limits, served by every worker
+SYSTEM_NAMES = "jobs."  # how the names of those chores begin
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,31 +1,15 @@
-"""Which queues and which job types a worker serves."""
+"""Which job types a worker may claim now."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 
-from jobs_app.registry import SYSTEM_QUEUE, JobType, registry
+from jobs_app.registry import JobType, registry
 from jobs_app.runtime.enabled import is_enabled
 
 ASK_EVERY_SECONDS = 1.0  # whether a type is enabled may be a question to a database
-
-
-@dataclass(frozen=True)
-class Serving:
-    """Names or patterns (`mail`, `mail.*`); no queues given means all. The app's own chores are always served."""
-
-    queues: Sequence[str] = ()
-    excluded: Sequence[str] = ()
-
-    def __call__(self, queue: str) -> bool:
-        if queue == SYSTEM_QUEUE:
-            return True
-        if any(fnmatchcase(queue, pattern) for pattern in self.excluded):
-            return False
-        return not self.queues or any(fnmatchcase(queue, pattern) for pattern in self.queues)
 
 
 @dataclass
