@@ -43,6 +43,13 @@ def job_types_alive(connection: BaseDatabaseWrapper, *, now: datetime) -> set[st
     return {name for seen_at, every, names in rows if not is_late(seen_at, every, now) for name in names}
 
 
+def is_any_alive(connection: BaseDatabaseWrapper, kind: WorkerKind) -> bool:
+    """Does a process of this kind live that goes on to? One that drains does not."""
+    rows = WorkerState.objects.using(connection.alias).filter(kind=kind, draining=False)
+    now = database_now(connection)
+    return any(not is_late(seen_at, every, now) for seen_at, every in rows.values_list("seen_at", "beat_seconds"))
+
+
 def announce(connection: BaseDatabaseWrapper, who: Presence) -> None:
     now = database_now(connection)
     values = {name: getattr(who, name) for name in Presence.__slots__ if name != "id"}

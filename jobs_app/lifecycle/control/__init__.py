@@ -9,17 +9,20 @@ from jobs_app.lifecycle.control.again import retry
 from jobs_app.lifecycle.control.lost import fail, requeue
 from jobs_app.lifecycle.control.pausing import pause, resume
 from jobs_app.lifecycle.control.queues import limit_queue, unlimit_queue
+from jobs_app.lifecycle.control.reconciling import Reconciled, reconcile
 from jobs_app.lifecycle.control.schedules import pause_schedule, resume_schedule, trigger_schedule
 from jobs_app.lifecycle.control.stop import abort, cancel
 
 __all__ = [
     "Acted",
+    "Reconciled",
     "abort",
     "cancel",
     "fail",
     "limit_queue",
     "pause",
     "pause_schedule",
+    "reconcile",
     "requeue",
     "resume",
     "resume_schedule",
