@@ -9,8 +9,14 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from jobs_app import logs
 from jobs_app.conf import get_settings
+from jobs_app.lifecycle.presence import is_any_alive
 from jobs_app.management.arguments import LOG_LEVELS, period
+from jobs_app.models import WorkerKind
+from jobs_app.runtime.identity import Identity
 from jobs_app.scheduler.process import run_scheduler, tick_once
+from jobs_app.worker.reserved_slot import ReservedSlot
+
+CHORES_EVERY_SECONDS = 5.0
 
 
 class Command(BaseCommand):
@@ -23,6 +29,21 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         logs.configure(LOG_LEVELS[options["verbosity"]])
-        code = tick_once() if options["once"] else run_scheduler(poll=options["poll"])
+        chores = chores_without_worker()
+        if options["once"]:
+            code = tick_once()
+            chores.work_off()
+        else:
+            code = run_scheduler(poll=options["poll"], beside=[chores])
         if code:
             sys.exit(code)
+
+
+def chores_without_worker() -> ReservedSlot:
+    """The app's own chores are for workers. While none is alive they are done here."""
+    return ReservedSlot(
+        Identity.new("chores"),
+        lease=get_settings().lease_seconds,
+        may_take=lambda connection: not is_any_alive(connection, WorkerKind.WORKER),
+        look_every=CHORES_EVERY_SECONDS,
+    )
