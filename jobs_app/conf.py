@@ -17,6 +17,7 @@ from jobs_app.limits import QueueRules, read_queues
 from jobs_app.windows import Window, from_settings
 
 ON_SHUTDOWN = ("release", "fail", "leave")
+RECONCILABLE = ("expired", "lost", "stuck")  # kinds of stale runs that can be moved on
 RETENTIONS = ("retention_days", "retention_failed_days", "control_event_retention_days", "sample_retention_days")
 DAY_MINUTES = 24 * 60
 LONGEST_DAYS = 36500  # earlier moments do not fit every database
@@ -51,6 +52,8 @@ class Settings:
     isolation_max_jobs: int = 1000  # a process for isolation="process" is replaced after so many
     on_shutdown: str = "release"
     recover_seconds: float = 4  # how often each worker looks for expired leases
+    auto_recover: bool = True  # off: jobs of silent workers wait for reconciliation
+    reconcile_applies: tuple[str, ...] = ("expired",)  # kinds of stale runs that are moved on without a person
 
     # Scheduler
     scheduler_enabled: bool = True
@@ -75,7 +78,7 @@ class Settings:
     retention_failed_days: float = 90
     control_event_retention_days: float = 365
     sample_retention_days: float = 90
-    prune_every_seconds: float = 600  # one process of all prunes; sooner while there is more to prune
+    prune_every_seconds: float = 600  # between two runs of the chore that deletes what is older
 
     def __post_init__(self) -> None:
         for name in (
@@ -119,6 +122,8 @@ class Settings:
         for name in RETENTIONS:
             _require(0 <= getattr(self, name) <= LONGEST_DAYS, name, f"must be from 0 (for ever) to {LONGEST_DAYS}")
         _require(self.on_shutdown in ON_SHUTDOWN, "on_shutdown", f"must be one of {', '.join(ON_SHUTDOWN)}")
+        known = all(kind in RECONCILABLE for kind in self.reconcile_applies)
+        _require(known, "reconcile_applies", f"must have only some of {', '.join(RECONCILABLE)}")
 
 
 TYPES: dict[str, tuple[type, ...]] = {
@@ -130,6 +135,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "Mapping[str, QueueRules]": (Mapping,),
     "Sequence[Window]": (str, list, tuple),
+    "tuple[str, ...]": (tuple, list),
 }
 
 

@@ -11,7 +11,7 @@ from jobs_app import schedule_options, values
 from jobs_app.conf import get_settings
 from jobs_app.errors import DefinitionInvalid, PayloadInvalid
 from jobs_app.options import JOB_READERS, did_you_mean, read
-from jobs_app.registry import JobType
+from jobs_app.registry import SYSTEM_NAMES, SYSTEM_QUEUE, JobType
 from jobs_app.retry import Backoff
 from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.schemas import schema_for
@@ -93,6 +93,11 @@ def _label_from(name: str) -> str:
 def _refuse_what_cannot_work(job_type: JobType, where: str) -> None:
     for option in ("name", "queue"):  # those that were not given come from the function and the settings
         _require_name(job_type, option, where)
+    if job_type.queue == SYSTEM_QUEUE and not job_type.name.startswith(SYSTEM_NAMES):
+        raise DefinitionInvalid(
+            f"{where}: the queue {SYSTEM_QUEUE} is for the app's own chores, which nothing pauses or limits. Give "
+            "another queue=."
+        )
     if job_type.atomic and job_type.is_async:
         raise DefinitionInvalid(f"{where}: atomic=True needs a plain function: a transaction belongs to one thread.")
     _require_sound_isolation(job_type, where)

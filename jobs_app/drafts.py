@@ -12,7 +12,7 @@ from jobs_app.ids import uuid7
 from jobs_app.limits import NO_RULES
 from jobs_app.options import key_text, subject_text
 from jobs_app.payloads import checked, named
-from jobs_app.registry import JobType, gate_in
+from jobs_app.registry import SYSTEM_QUEUE, JobType, gate_in
 from jobs_app.strict_json import dumps
 
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ def _columns(job_type: JobType, options: Mapping[str, Any]) -> dict[str, Any]:
     columns: dict[str, Any] = {"job_type": job_type.name, "meta": _meta_text(job_type, options)}
     for name in ("queue", "priority", "max_attempts"):
         columns[name] = options.get(name, getattr(job_type, name))
+    if columns["queue"] == SYSTEM_QUEUE != job_type.queue:
+        raise OptionInvalid(f"job {job_type.name!r}: the queue {SYSTEM_QUEUE} is for the app's own chores alone.")
     for name in ("run_at", "delay", "expires_at", "actor", "parent"):
         if name in options:
             columns[name] = options[name]

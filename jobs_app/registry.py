@@ -18,6 +18,7 @@ from jobs_app.schedule_options import UNSCHEDULED, ScheduleOptions
 from jobs_app.schemas import PayloadSchema
 
 LIMITS = [field.name for field in fields(Limits)]
+SYSTEM_NAMES = "jobs."  # how the names of the app's own chores begin
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -47,4 +47,6 @@ def jobs_from(env: environ.Env) -> dict[str, Any]:
 def _cast(kind: Any) -> Callable[[str], Any]:
     if get_origin(kind) is Mapping:
         return json.loads
+    if get_origin(kind) is tuple:
+        return lambda text: [part.strip() for part in text.split(",") if part.strip()]
     return next((cast for cast in (bool, int, float) if kind in (cast, cast | None)), str)

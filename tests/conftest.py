@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import hypothesis
@@ -17,11 +18,14 @@ hypothesis.settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True)
-def registry_restored() -> Iterator[None]:
-    """Job types that a test defines end with it."""
-    from jobs_app.registry import registry
+def registry_restored(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Job types that a test defines end with it. The app's own are there for the tests that ask for `chores`."""
+    from jobs_app.registry import SYSTEM_QUEUE, registry
 
     known = list(registry)
+    for job_type in known:
+        if job_type.queue == SYSTEM_QUEUE and "chores" not in request.fixturenames:
+            registry.unregister(job_type.name)
     yield
     for name in registry.names():
         registry.unregister(name)
@@ -40,6 +44,14 @@ def sources_restored() -> Iterator[None]:
         sources.remove(source.name)
     for source in known:
         sources.add(source)
+
+
+@pytest.fixture
+def chores(registry_restored: None) -> Any:
+    """The app's own job types, registered as in every process."""
+    from jobs_app import chores
+
+    return chores
 
 
 @pytest.fixture

@@ -180,6 +180,13 @@ def test_a_function_whose_name_cannot_be_stored_needs_another_name() -> None:
     assert declare(_hidden, {"name": "hidden"}).name == "hidden"
 
 
+def test_the_queue_of_the_apps_own_chores_is_no_hosts() -> None:
+    with pytest.raises(DefinitionInvalid, match=r"the queue jobs\.system is for the app's own chores.*another queue="):
+
+        @job(queue="jobs.system")
+        def work() -> None: ...
+
+
 def test_a_default_queue_that_cannot_be_stored_is_refused(settings: Any) -> None:
     settings.JOBS = {"DEFAULT_QUEUE": "my queue"}
     with pytest.raises(DefinitionInvalid, match=r"the queue 'my queue' cannot be used"):

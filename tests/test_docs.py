@@ -52,8 +52,8 @@ SECTIONS = {str(section): section for page in PAGES for section in sections(page
 
 
 @pytest.fixture
-def shop() -> dict[str, Any]:
-    """The job type and the schedule that the examples name, and a run for each state that they act on."""
+def shop(chores: Any) -> dict[str, Any]:
+    """The job types and the schedule that the examples name, and a run for each state that they act on."""
 
     @job(name="fetch_rates", every="1h")
     def fetch_rates() -> None: ...
@@ -95,7 +95,7 @@ def test_a_command_that_is_shown_prints_what_is_shown() -> None:
 
 def test_every_act_of_operators_is_shown_and_does_something(shop: dict[str, Any]) -> None:
     shown = "".join(section.code for section in sections("control"))
-    assert {name for name in control.__all__ if f"control.{name}(" not in shown} == {"Acted"}
+    assert {name for name in control.__all__ if f"control.{name}(" not in shown} == {"Acted", "Reconciled"}
     for name in ("control: On runs", "control: On what is still to come"):
         SECTIONS[name].run(**shop)
     assert not ControlEvent.objects.exclude(moved=1).exists()

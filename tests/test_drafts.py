@@ -15,7 +15,7 @@ from jobs_app.options import read_enqueue
 
 
 def defined(**options: Any) -> JobDefinition[..., Any]:
-    @job(name="work", **options)
+    @job(**{"name": "work"} | options)
     def work(provider: str = "", region: str = "eu") -> None: ...
 
     return work
@@ -109,5 +109,10 @@ def test_the_gate_is_what_type_and_queue_ask_for(
 
 def test_the_apps_own_chores_pass_no_gate_but_that_of_their_key(settings: Any) -> None:
     settings.JOBS = {"QUEUES": {"jobs.system": {"concurrency": 1}}}
-    assert drafted(defined(queue="jobs.system", rate="1/hour")).gate == 0
-    assert drafted(defined(queue="jobs.system", policy="singleton")).gate == 2
+    assert drafted(defined(name="jobs.own", queue="jobs.system", rate="1/hour")).gate == 0
+    assert drafted(defined(name="jobs.own", queue="jobs.system", policy="singleton")).gate == 2
+
+
+def test_the_queue_of_the_apps_own_chores_takes_no_other_jobs() -> None:
+    with pytest.raises(OptionInvalid, match=r"the queue jobs\.system is for the app's own chores"):
+        defined().options(queue="jobs.system")

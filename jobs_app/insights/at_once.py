@@ -10,11 +10,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.capacity import MINUTES
 from jobs_app.insights.processes import ALIVE, status_of
-from jobs_app.lifecycle.presence import serves
 from jobs_app.lifecycle.rules import Rules, limits_of, read_rules
 from jobs_app.limits import ONE_RUNNING, Limits
 from jobs_app.models import WorkerKind, WorkerState
 from jobs_app.registry import registry
+from jobs_app.serving import Serving
 
 COLUMNS = ("queues", "excluded", "job_types", "concurrency", "draining", "beat_seconds", "seen_at")
 
@@ -68,7 +68,7 @@ def read(connection: BaseDatabaseWrapper, now: datetime, *, slots: int | None = 
 
 def _runs(worker: WorkerState, job_type: str) -> bool:
     known = registry.find(job_type)
-    return job_type in worker.job_types and (known is None or serves(known.queue, worker.queues, worker.excluded))
+    return job_type in worker.job_types and (known is None or Serving(worker.queues, worker.excluded)(known.queue))
 
 
 def _least(number: int, limits: Sequence[int | None]) -> int:

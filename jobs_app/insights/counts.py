@@ -72,9 +72,10 @@ def live(connection: BaseDatabaseWrapper, *, limit: int = MOST_WAITING) -> LiveC
 
 
 def ended(connection: BaseDatabaseWrapper, *, hours: float = 24, limit: int = MOST_ENDED) -> EndedCounts:
-    """How the runs of the last hours ended."""
+    """How the runs of the last hours ended, but for the app's own chores."""
     since = database_now(connection) - timedelta(hours=hours)
-    runs = JobRun.objects.using(connection.alias).filter(finished_at__gte=since).order_by()[: limit + 1]
+    runs = JobRun.objects.using(connection.alias).filter(finished_at__gte=since).exclude(queue=SYSTEM_QUEUE)
+    runs = runs.order_by()[: limit + 1]
     states = runs.aggregate(**{str(state): Count("pk", filter=Q(state=state)) for state in FINISHED})
     return EndedCounts(since=since, states=states, is_capped=sum(states.values()) > limit)
 

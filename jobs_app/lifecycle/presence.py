@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from fnmatch import fnmatchcase
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import database_now, while_busy
 from jobs_app.models import WorkerKind, WorkerState
-from jobs_app.registry import SYSTEM_QUEUE
 
 FORGET_AFTER = timedelta(days=1)  # a worker that was killed stays visible as lost for this long
 BEATS_MISSED = 3  # each process says itself how often it beats: their leases may differ
@@ -39,19 +37,17 @@ def is_late(seen_at: datetime, beat_seconds: float, now: datetime) -> bool:
     return now - seen_at > timedelta(seconds=BEATS_MISSED * beat_seconds)
 
 
-def serves(queue: str, queues: Sequence[str], excluded: Sequence[str]) -> bool:
-    """Names or patterns (`mail`, `mail.*`); no queues given means all. The app's own chores are always served."""
-    if queue == SYSTEM_QUEUE:
-        return True
-    if any(fnmatchcase(queue, pattern) for pattern in excluded):
-        return False
-    return not queues or any(fnmatchcase(queue, pattern) for pattern in queues)
-
-
 def job_types_alive(connection: BaseDatabaseWrapper, *, now: datetime) -> set[str]:
     """Every job type that some living process knows."""
     rows = WorkerState.objects.using(connection.alias).values_list("seen_at", "beat_seconds", "job_types")
     return {name for seen_at, every, names in rows if not is_late(seen_at, every, now) for name in names}
+
+
+def is_any_alive(connection: BaseDatabaseWrapper, kind: WorkerKind) -> bool:
+    """Does a process of this kind live that goes on to? One that drains does not."""
+    rows = WorkerState.objects.using(connection.alias).filter(kind=kind, draining=False)
+    now = database_now(connection)
+    return any(not is_late(seen_at, every, now) for seen_at, every in rows.values_list("seen_at", "beat_seconds"))
 
 
 def announce(connection: BaseDatabaseWrapper, who: Presence) -> None:

@@ -122,6 +122,13 @@ def shelves(connection: BaseDatabaseWrapper, now: datetime, window: timedelta | 
         yield Shelf(counted_as="samples", model=StatSample, order="at", until=until)
 
 
+def types_in_history(connection: BaseDatabaseWrapper) -> list[str]:
+    """Every job type of which a run has ended and is kept."""
+    with connection.cursor() as cursor:
+        cursor.execute(TYPES_IN_HISTORY)
+        return [name for (name,) in cursor.fetchall()]
+
+
 def age_kept(job_type: JobType | None, state: str) -> timedelta | None:
     """How long a run is kept after it ended in `state`; None is for ever.
 
@@ -157,9 +164,7 @@ def _run_shelf(name: str, now: datetime, window: timedelta | None) -> RunShelf |
 def _types_to_prune(connection: BaseDatabaseWrapper) -> list[str]:
     """Those of this process, and those that no living one knows. What only others know is theirs: they know its age."""
     elsewhere = job_types_alive(connection, now=database_now(connection)).difference(registry.names())
-    with connection.cursor() as cursor:
-        cursor.execute(TYPES_IN_HISTORY)
-        return [name for (name,) in cursor.fetchall() if name not in elsewhere]
+    return [name for name in types_in_history(connection) if name not in elsewhere]
 
 
 def _first_kept(connection: BaseDatabaseWrapper, schedules: set[int], keep_last: int) -> dict[int, UUID]:

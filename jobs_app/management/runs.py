@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from jobs_app import durations
-from jobs_app.insights.overdue import overdue_seconds
 from jobs_app.insights.runs import label_of, status_of
+from jobs_app.lifecycle.overdue import overdue_seconds
 from jobs_app.models import JobAttempt
 from jobs_app.redaction import redact
 from jobs_app.text import clean

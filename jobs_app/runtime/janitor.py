@@ -1,9 +1,7 @@
-"""A thread for the chores that no job waits for: it wakes now and then, cleans up, and lets its connection go."""
+"""A thread for what is too small to be a job and no job waits for: it wakes now and then, and cleans up."""
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -11,49 +9,18 @@ from typing import TypeAlias
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.conf import get_settings
 from jobs_app.lifecycle.pause_walks import Walker
-from jobs_app.lifecycle.prune import Pruned, prune
 from jobs_app.lifecycle.rates import forget_rates
-from jobs_app.lifecycle.turns import end_turn, take_turn
+from jobs_app.lifecycle.turns import take_turn
 from jobs_app.runtime.loops import Loop
-
-logger = logging.getLogger("jobs_app.runtime")
 
 LOOK_EVERY_SECONDS = 60.0
 AN_HOUR = timedelta(hours=1)
-A_DAY = timedelta(days=1)
-RECENT = 2 * A_DAY
-LONGEST_TURN_SECONDS = 3600.0  # after which another process goes on, if the one whose turn it was died
 PAUSES_SECONDS = 0.5  # then the other chores have a turn
 BREATH_SECONDS = 0.05  # between two batches, so that others get at the database
 
 GoOn: TypeAlias = Callable[[], bool]  # asked between batches: False ends the chore
 Chore: TypeAlias = Callable[[BaseDatabaseWrapper, GoOn], bool]  # True if there is more to do at once
-
-
-def prune_recent(connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
-    """Often, and so cheap that it may be: what became old lately."""
-    return _prune(connection, go_on, "prune", every=get_settings().prune_every_seconds, window=RECENT)
-
-
-def prune_all(connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
-    """Once a day: also what is kept longer than other runs of its type, and what ended long after it was enqueued."""
-    every = max(A_DAY, timedelta(seconds=get_settings().prune_every_seconds))
-    return _prune(connection, go_on, "prune all", every=every.total_seconds(), window=None)
-
-
-def _prune(connection: BaseDatabaseWrapper, go_on: GoOn, chore: str, *, every: float, window: timedelta | None) -> bool:
-    """One process of all, one time in `every` seconds. What it cannot finish, the next one goes on with."""
-    turn = min(every, LONGEST_TURN_SECONDS)
-    if not take_turn(connection, chore, seconds=turn):
-        return False
-    give_up = time.monotonic() + turn / 2  # well before the turn is somebody else's
-    pruned = prune(connection, go_on=lambda: go_on() and time.monotonic() < give_up, window=window)
-    end_turn(connection, chore, next_in=every if pruned.complete else 0)
-    if pruned.total:
-        _tell(pruned)
-    return not pruned.complete and pruned.total > 0
 
 
 def forget_old_rates(connection: BaseDatabaseWrapper, go_on: GoOn) -> bool:
@@ -67,7 +34,7 @@ def go_on_with_pauses(walker: Walker, connection: BaseDatabaseWrapper, go_on: Go
 
 
 def usual_chores() -> Sequence[Chore]:
-    return [partial(go_on_with_pauses, Walker()), prune_recent, prune_all, forget_old_rates]
+    return [partial(go_on_with_pauses, Walker()), forget_old_rates]
 
 
 class Janitor(Loop):
@@ -100,15 +67,3 @@ class Janitor(Loop):
 
     def _go_on(self) -> bool:
         return not self._ending.wait(BREATH_SECONDS)
-
-
-def _tell(pruned: Pruned) -> None:
-    logger.info(
-        "pruned history: %s runs, %s attempts, %s items, %s control events, %s samples%s",
-        pruned.runs,
-        pruned.attempts,
-        pruned.items,
-        pruned.events,
-        pruned.samples,
-        "" if pruned.complete else "; there is more",
-    )

@@ -7,6 +7,7 @@ import time
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.conf import get_settings
 from jobs_app.lifecycle.forsaken import wake_forsaken
 from jobs_app.lifecycle.idempotency import forget_keys
 from jobs_app.lifecycle.recover import Recovered, recover
@@ -21,8 +22,9 @@ _forgot_at = float("-inf")  # by the monotonic clock; when this process last lef
 
 def recover_silent(connection: BaseDatabaseWrapper) -> None:
     """Give back or end the jobs of workers that went silent, and tell it. Who waits for a key that nobody has is
-    woken, and old idempotency keys go, in the same round."""
-    done = recover(connection)
+    woken, and old idempotency keys go, in the same round. With AUTO_RECOVER off, silent workers' jobs are left to
+    reconciliation."""
+    done = recover(connection, leases=get_settings().auto_recover)
     if done.total:
         _tell(done)
     wake_forsaken(connection)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import jobs_connection, prepare
 from jobs_app.runtime.janitor import Janitor
+from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.due_items import DueFound
@@ -23,22 +24,25 @@ LOOK_SECONDS = 0.1
 PARTLY_DONE = 4
 
 
-def run_scheduler(*, poll: float | None = None) -> int:
-    """Tick until told to stop; the tick that runs then is brought to its end. The exit code."""
+def run_scheduler(*, poll: float | None = None, beside: Sequence[Loop] = ()) -> int:
+    """Tick until told to stop; the tick that runs then is brought to its end. The exit code.
+
+    `beside` are loops that share the process.
+    """
     signals = StopSignals()
     signals.install()  # before anything else: a stop during start-up counts too
     prepare(jobs_connection())
     jobs_connection().close()  # the thread has its own
-    scheduler, janitor = Scheduler(poll), Janitor()
-    scheduler.start()
-    janitor.start()
+    loops: list[Loop] = [Scheduler(poll), Janitor(), *beside]
+    for loop in loops:
+        loop.start()
     while not signals.received.wait(LOOK_SECONDS):
         pass  # also where it is switched off: a supervisor would only start it again
-    scheduler.stop()
-    janitor.stop()
-    while (scheduler.is_alive() or janitor.is_alive()) and not signals.forced:
-        scheduler.join(LOOK_SECONDS)
-        janitor.join(LOOK_SECONDS)
+    for loop in loops:
+        loop.stop()
+    while any(loop.is_alive() for loop in loops) and not signals.forced:
+        for loop in loops:
+            loop.join(LOOK_SECONDS)
     logger.info("scheduler stopped")
     return 1 if signals.forced else 0
 

@@ -16,14 +16,14 @@ from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim, make_durable
 from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.lanes import AHEAD, Lanes, find_lanes
 from jobs_app.lifecycle.wakeup import QUIET_SECONDS
-from jobs_app.registry import registry
+from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.recovery import recover_silent
+from jobs_app.serving import Serving
 from jobs_app.worker.deferring import Calendar
 from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.portions import Left, Portion, Room, left_in_process, split
-from jobs_app.worker.serving import Serving
 
 LANES_EVERY_SECONDS = 1.0
 GATES_EVERY_SECONDS = 1.0
@@ -60,6 +60,7 @@ class Claimer(Loop):
         in_hand: Callable[[], Iterable[ClaimedJob]],
         launch: Callable[[Sequence[ClaimedJob]], None],
         call_janitor: Callable[[], object],
+        call_chores: Callable[[], object],
     ) -> None:
         super().__init__("claimer")
         self._worker_id = worker_id
@@ -75,6 +76,7 @@ class Claimer(Loop):
         self._in_hand = in_hand
         self._launch = launch
         self._call_janitor = call_janitor
+        self._call_chores = call_chores  # told of them: they are for a slot of their own
         self._gates = Gatekeeper(serving)
         self._lanes = Lanes(serving, time.monotonic)
         self._heard: deque[tuple[str, int]] = deque()
@@ -287,8 +289,11 @@ class Claimer(Loop):
         self._lanes_wanted = False  # before the look: what is said from now on is not in it
         self._lanes_at = time.monotonic()
         self._look_at_gates()
-        self._lanes.learn(find_lanes(self.connection))
+        found = find_lanes(self.connection)
+        self._lanes.learn(found)
         self._lanes_cost = time.monotonic() - self._lanes_at
+        if self._gates.is_to_visit(SYSTEM_QUEUE) or any(queue == SYSTEM_QUEUE for queue, _ in found):
+            self._call_chores()
 
     def _look_at_gates(self) -> None:
         self._gates_due = time.monotonic() + GATES_EVERY_SECONDS

@@ -80,6 +80,10 @@ class Gatekeeper:
     def may_be_gated(self, queue: str) -> bool:
         return queue in self._may_be_gated
 
+    def is_to_visit(self, queue: str) -> bool:
+        """Does anything wait there before a gate?"""
+        return queue in self._to_visit
+
     def told(self, queue: str) -> None:
         """Something was enqueued there, or may be claimed again."""
         if queue in self._may_be_gated:

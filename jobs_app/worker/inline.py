@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 from asgiref.sync import async_to_sync
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.conf import get_settings
 from jobs_app.lifecycle.admit import ROWS_PER_STEP
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
 from jobs_app.lifecycle.database import apart, database_now, jobs_connection
@@ -63,7 +64,7 @@ class InlineWorker:
         """What workers do now and then: give back or end what was lost, end what expired, finish what pauses began."""
         connection = jobs_connection()
         self._walker.go_on(connection, PAUSES_SECONDS)
-        return recover(connection)
+        return recover(connection, leases=get_settings().auto_recover)
 
     def claim(self) -> ClaimedJob | None:
         """The most urgent job that is due, now ours; None if none is."""
@@ -95,10 +96,10 @@ class InlineWorker:
         with unbroken():
             report = _run(flight)
         error = errors[0] if errors else None
-        if report is None or not (report.stored or _store(connection, report)):
+        if report is None or not (report.stored or store(connection, report)):
             logger.warning("job=%s was ended by somebody else while it ran; its own end is not recorded", job.id)
             return Done(job, None, error)
-        _tell(report)
+        tell(report)
         return Done(job, report.ended, error)
 
     def _board(self, job: ClaimedJob) -> Flight:
@@ -112,8 +113,8 @@ class InlineWorker:
         if deferred is None:
             return True
         report = Report(self._board(job), deferred, None, time.monotonic())
-        if _store(connection, report):
-            _tell(report)
+        if store(connection, report):
+            tell(report)
         return False
 
     def _open_gates(self, connection: BaseDatabaseWrapper, *, room: int) -> list[str]:
@@ -160,8 +161,8 @@ def _run(flight: Flight) -> Report | None:
     return contextvars.copy_context().run(async_to_sync(run_async), flight)
 
 
-def _store(connection: BaseDatabaseWrapper, report: Report) -> bool:
-    """False if the job is not ours any more."""
+def store(connection: BaseDatabaseWrapper, report: Report) -> bool:
+    """Write how one attempt ended; False if the job is not ours any more."""
     ended = report.ended
     ended.started_ago = None if report.started is None else time.monotonic() - report.started
     with apart(connection):
@@ -169,7 +170,8 @@ def _store(connection: BaseDatabaseWrapper, report: Report) -> bool:
     return ended.id in finish(connection, [ended])
 
 
-def _tell(report: Report) -> None:
+def tell(report: Report) -> None:
+    """Once it is stored."""
     flight, ended = report.flight, report.ended
     if ended.state == "failed":
         logger.warning("job=%s type=%s failed: %s", ended.id, flight.job.job_type, ended.error)

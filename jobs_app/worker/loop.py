@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from django.db.backends.base.base import BaseDatabaseWrapper
+
 import jobs_app
 from jobs_app import logs
 from jobs_app.conf import get_settings
@@ -15,8 +17,10 @@ from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.presence import Presence
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
-from jobs_app.runtime.janitor import Janitor
+from jobs_app.runtime.janitor import Janitor, usual_chores
 from jobs_app.runtime.memory import rss_bytes
+from jobs_app.runtime.unscheduled import enqueue_own
+from jobs_app.serving import Serving
 from jobs_app.worker import propagation, tidying
 from jobs_app.worker.beat import BEATS_PER_LEASE, Beat
 from jobs_app.worker.claimer import MOST_UNSTORED, Claimer
@@ -27,8 +31,9 @@ from jobs_app.worker.handing_over import HandingOver
 from jobs_app.worker.listener import Listener
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.portions import Room
+from jobs_app.worker.reserved_slot import ReservedSlot
 from jobs_app.worker.runner import interrupted
-from jobs_app.worker.serving import ServedTypes, Serving
+from jobs_app.worker.serving import ServedTypes
 from jobs_app.worker.verdicts import tell_if_overdue
 
 logger = logging.getLogger("jobs_app.worker")
@@ -79,7 +84,12 @@ class Worker:
         self._crew = Crew(options.concurrency, self.pace, self._done)
         self._serving = Serving(options.queues, options.excluded)
         self.types = ServedTypes(self._crew.is_loop_blocked)
-        self.janitor = Janitor(first_after=0.0 if options.once else FIRST_CHORES_SECONDS)
+        stays = not options.once  # the app's own chores are for workers that do
+        self.janitor = Janitor(
+            [*usual_chores(), enqueue_own] if stays else usual_chores(),
+            first_after=FIRST_CHORES_SECONDS if stays else 0.0,
+        )
+        self.chores = ReservedSlot(self.identity, lease=options.lease, may_take=self._is_known) if stays else None
         self.claimer = Claimer(
             worker_id=self.identity.id,
             serving=self._serving,
@@ -94,6 +104,7 @@ class Worker:
             in_hand=lambda: [flight.job for flight in self.hangar.open()],
             launch=self._launch,
             call_janitor=self.janitor.wake.set,
+            call_chores=self.chores.wake.set if self.chores else lambda: None,
         )
         self.handing_over = HandingOver(self.claimer, self._launch, may_start=self._may_start)
         self.finisher = Finisher(self.hangar, self._stored, self.handing_over, self._ran)
@@ -114,7 +125,7 @@ class Worker:
         tidying.install()
         if self._serves_processes():
             self._crew.warm()
-        for loop in (self.beat, self.finisher, self.claimer, self.listener, self.janitor):
+        for loop in (self.beat, self.finisher, self.claimer, self.listener, self.janitor, self.chores):
             if loop is not None:
                 loop.start()
 
@@ -123,6 +134,8 @@ class Worker:
         give_up = time.monotonic() + self.options.grace
         self.stop_requested.set()
         self.janitor.stop()
+        if self.chores is not None:
+            self.chores.stop()
         self.claimer.stop()
         self.claimer.join(STOP_CLAIMING_SECONDS)
         self._give_back(self._crew.take_back())
@@ -160,6 +173,9 @@ class Worker:
             return Room(now=now, ahead=0)
         ahead = min(self.options.concurrency + ahead - in_hand - now, left - now)
         return Room(now=now, ahead=ahead, beside=max(0, min(self.options.concurrency - running, left)))
+
+    def _is_known(self, connection: BaseDatabaseWrapper) -> bool:
+        return self.beat.is_announced
 
     def _serves_processes(self) -> bool:
         return any(job_type.isolation == "process" and self._serving(job_type.queue) for job_type in registry)
@@ -272,6 +288,8 @@ class Worker:
             self.listener.stop()
         self.finisher.join(LOOK_SECONDS)
         self.janitor.join(STOP_CLAIMING_SECONDS)
+        if self.chores is not None:
+            self.chores.join(STOP_CLAIMING_SECONDS)
         self.beat.stop()
         self.beat.join(STOP_CLAIMING_SECONDS)
 

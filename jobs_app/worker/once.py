@@ -13,7 +13,7 @@ from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.models import Job
-from jobs_app.registry import registry
+from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.signals import job_finished, job_started
 
 
@@ -45,12 +45,15 @@ class OnceReport:
         return sum(count for queue, job_type, count in lanes if self._serves(queue) and job_type in registry)
 
     def _started(self, *, job: ClaimedJob, **kwargs: Any) -> None:
+        if job.queue == SYSTEM_QUEUE:
+            return  # the app's own
         about = f"{job.job_type} {job.subject}".strip()
         self._write(f"📦 Processing job {job.id} for {about} (attempt {job.counted_attempts}/{job.max_attempts})")
 
     def _finished(self, *, job: ClaimedJob, ended: Ended, **kwargs: Any) -> None:
-        if ended.outcome in ("interrupted", "deferred") and ended.state == "queued":
-            return  # not processed: it goes back to wait, unspent
+        is_unspent = ended.outcome in ("interrupted", "deferred") and ended.state == "queued"
+        if job.queue == SYSTEM_QUEUE or is_unspent:
+            return  # the app's own, or not processed: it goes back to wait, unspent
         self.counts[ended.state] += 1
         if ended.state == "succeeded":
             self._write(f"✅ Job {job.id} completed successfully")

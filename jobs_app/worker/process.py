@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from jobs_app.lifecycle.database import jobs_connection, prepare
-from jobs_app.registry import registry
+from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import calm_collector
@@ -95,5 +95,5 @@ def _say_what_it_serves(worker: Worker) -> None:
         options.concurrency,
     )
     for job_type in registry:
-        if is_enabled(job_type):
+        if job_type.queue != SYSTEM_QUEUE and is_enabled(job_type):
             logger.info("Worker registered for: %s", job_type.name)

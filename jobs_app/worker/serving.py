@@ -1,27 +1,15 @@
-"""Which queues and which job types a worker serves."""
+"""Which job types a worker may claim now."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from jobs_app.lifecycle.presence import serves
 from jobs_app.registry import JobType, registry
 from jobs_app.runtime.enabled import is_enabled
 
 ASK_EVERY_SECONDS = 1.0  # whether a type is enabled may be a question to a database
-
-
-@dataclass(frozen=True)
-class Serving:
-    """Does this worker serve a queue?"""
-
-    queues: Sequence[str] = ()
-    excluded: Sequence[str] = ()
-
-    def __call__(self, queue: str) -> bool:
-        return serves(queue, self.queues, self.excluded)
 
 
 @dataclass

@@ -95,7 +95,7 @@ def test_counting_takes_a_few_queries_whatever_waits(
 
 
 def test_the_system_queue_shows_only_when_it_holds_something(report: Any) -> None:
-    @job(queue="jobs.system")
+    @job(name="jobs.own", queue="jobs.system")
     def chore() -> None: ...
 
     assert the_queue().queue == "reports"
@@ -117,3 +117,14 @@ def test_what_ended_is_counted_by_how_it_ended(report: Any) -> None:
     with at(25 * 3600):
         assert sum(counts.ended(connection).states.values()) == 0
     assert JobRun.objects.count() == 3
+
+
+def test_the_apps_own_chores_are_not_among_what_ended(report: Any) -> None:
+    @job(name="jobs.own", queue="jobs.system")
+    def chore() -> None: ...
+
+    worker = HandWorker()
+    for each in (chore, report):
+        each.enqueue()
+        worker.work()
+    assert counts.ended(connection).states == {"succeeded": 1, "failed": 0, "cancelled": 0}

@@ -49,7 +49,10 @@ def test_a_run_waits_for_each_pause_of_its_queue_its_type_its_subject_and_of_eve
 
 
 def test_what_runs_and_the_apps_own_chores_wait_for_none(enqueue: Any) -> None:
-    chore, running = enqueue(queue=SYSTEM_QUEUE, delay=60), enqueue()
+    @job(name="jobs.own", queue=SYSTEM_QUEUE)
+    def own() -> None: ...
+
+    chore, running = own.options(delay=60).enqueue(), enqueue()
     assert [claimed.id for claimed in HandWorker().claim()] == [running.id]
     control.pause("all", "", "ann")
     assert (held_by(chore), held_by(running)) == ([], [])

@@ -13,6 +13,7 @@ from jobsite.environment import VARIABLES, jobs_from, variable_of
 EVERY_SETTING = [field.name.upper() for field in fields(Settings)]
 TEXTS = {"ON_SHUTDOWN": "leave", "DATABASE": "default", "SCHEDULER_ENABLED": "off", "WORKER_LISTEN": "off"}
 TEXTS |= {"QUEUES": '{"mail": {"concurrency": 2}}', "MAINTENANCE_WINDOWS": "07:00,22:00"}
+TEXTS |= {"AUTO_RECOVER": "off", "RECONCILE_APPLIES": "expired, lost"}
 
 
 def environment(**variables: str) -> environ.Env:

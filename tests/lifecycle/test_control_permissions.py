@@ -39,6 +39,7 @@ VERBS: dict[str, tuple[str, Verb]] = {
     "retry": ("retry_job", lambda actor: control.retry(waiting(), actor)),
     "fail": ("fail_job", lambda actor: control.fail(waiting(), actor)),
     "requeue": ("requeue_job", lambda actor: control.requeue(running(), actor)),
+    "reconcile": ("requeue_job", lambda actor: control.reconcile(actor, apply=["lost"])),
     "pause": ("pause_work", lambda actor: control.pause("queue", "mail", actor)),
     "resume": ("resume_work", lambda actor: control.resume("queue", "paused", actor)),
     "pause schedule": ("pause_work", lambda actor: control.pause_schedule(schedule(paused=False), actor)),

@@ -10,10 +10,19 @@ from django.core.management import CommandError, call_command
 from jobs_app.management.commands import runscheduler
 
 
+class Chores:
+    def __init__(self, made: list[Any]) -> None:
+        self._made = made
+
+    def work_off(self) -> None:
+        self._made.append("chores")
+
+
 @pytest.fixture(autouse=True)
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
     monkeypatch.setattr(runscheduler.logs, "configure", lambda level: None)
+    monkeypatch.setattr(runscheduler, "chores_without_worker", lambda: Chores(made))
     monkeypatch.setattr(runscheduler, "run_scheduler", lambda **options: made.append(options) or 0)
     monkeypatch.setattr(runscheduler, "tick_once", lambda: made.append("once") or 4)
     return made
@@ -23,13 +32,14 @@ def test_it_runs_with_the_poll_of_the_settings_or_its_own(calls: list[Any], sett
     settings.JOBS = {"SCHEDULER_POLL_SECONDS": 7}
     call_command("runscheduler")
     call_command("runscheduler", "--poll", "2m")
-    assert calls == [{"poll": 7}, {"poll": 120}]
+    assert [call["poll"] for call in calls] == [7, 120]
+    assert [type(loop) for call in calls for loop in call["beside"]] == [Chores, Chores]
 
 
-def test_once_ends_with_the_code_of_its_tick(calls: list[Any]) -> None:
+def test_once_works_off_chores_too_and_ends_with_the_code_of_its_tick(calls: list[Any]) -> None:
     with pytest.raises(SystemExit) as ended:
         call_command("runscheduler", "--once")
-    assert (calls, ended.value.code) == (["once"], 4)
+    assert (calls, ended.value.code) == (["once", "chores"], 4)
 
 
 @pytest.mark.parametrize("poll", ["0", "-1", "soon"])

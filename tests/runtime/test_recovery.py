@@ -50,6 +50,24 @@ def test_jobs_of_a_silent_worker_are_due_again_and_told(caplog: pytest.LogCaptur
     assert [facts["requeued"] for facts in told] == [{run.id}]
 
 
+def test_switched_off_silent_workers_jobs_wait_for_reconciliation_but_for_the_apps_own(settings: Any) -> None:
+    settings.JOBS = {"AUTO_RECOVER": False}
+
+    @job
+    def slow() -> None: ...
+
+    @job(name="jobs.own", queue="jobs.system", max_attempts=1)
+    def own() -> None: ...
+
+    with frozen_clock(NOW):
+        run, chore = slow.enqueue(), own.enqueue()
+        late = slow.options(delay=5, expires_at=NOW + timedelta(seconds=10)).enqueue()
+        assert len(HandWorker(lease=30).claim(2)) == 2
+    with frozen_clock(NOW + timedelta(seconds=31)):
+        recover_silent(connection)
+    assert [each.refresh().status for each in (run, chore, late)] == ["running", "failed", "failed"]
+
+
 def test_nothing_to_recover_is_not_worth_a_word(caplog: pytest.LogCaptureFixture, told: Any) -> None:
     with caplog.at_level(logging.DEBUG, "jobs_app"):
         recover_silent(connection)

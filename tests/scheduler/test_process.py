@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from jobs_app import job
 from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import Job, JobRun, ScheduleState, WorkerState
 from jobs_app.scheduler.process import PARTLY_DONE, tick_once
 from tests.by_hand import HandWorker
@@ -50,6 +52,12 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "jobs_app.scheduler"]
 
 
+def succeeded() -> list[str]:
+    """The names of the app's own chores that were done."""
+    rows = JobRun.objects.filter(queue="jobs.system", state="succeeded")
+    return list(rows.values_list("job_type", flat=True))
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(start: Start, number: signal.Signals) -> None:
     child = start("runscheduler", "--poll", "60")
@@ -62,12 +70,38 @@ def test_a_signal_ends_it_cleanly(start: Start, number: signal.Signals) -> None:
     assert not WorkerState.objects.exists()
 
 
-def test_it_prunes_old_history_as_a_worker_does(start: Start) -> None:
+def test_while_no_worker_lives_it_does_the_apps_own_chores_itself(start: Start) -> None:
     old = finished(400)
-    child = start("runscheduler")
+    child = start("runscheduler", CHORES="1")
     until(lambda: old not in left())
+    until(lambda: set(succeeded()) >= {"jobs.prune", "jobs.reconcile", "jobs.rollup"})
+    assert Job.objects.filter(job_type="child-beat").exists()
+    assert not JobRun.objects.filter(job_type="child-beat").exists()
     child.send_signal(signal.SIGTERM)
     assert child.wait(30) == 0
+
+
+def test_a_tick_by_an_outer_cron_does_them_too(start: Start) -> None:
+    old = finished(400)
+    child = start("runscheduler", "--once", CHORES="1")
+    _, log = child.communicate(timeout=60)
+    assert child.returncode == 0, log
+    assert old not in left()
+    assert sorted(succeeded()) == ["jobs.prune", "jobs.reconcile", "jobs.rollup"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_where_a_worker_lives_they_are_left_to_it(start: Start) -> None:
+    announce(connection, Presence(id="host-1-abc", beat_seconds=600))
+    child = start("runscheduler", "--once", CHORES="1")
+    _, log = child.communicate(timeout=60)
+    assert child.returncode == 0, log
+    assert sorted(Job.objects.filter(queue="jobs.system").values_list("job_type", flat=True)) == [
+        "jobs.prune",
+        "jobs.reconcile",
+        "jobs.rollup",
+    ]
+    assert succeeded() == []
 
 
 def test_beside_a_worker_it_makes_jobs_and_signs_off_with_it(start: Start) -> None:
@@ -97,7 +131,7 @@ def test_jobs_are_worked_off_while_no_scheduler_lives_and_made_while_no_worker_d
 
 def test_several_at_once_and_one_killed_make_each_slot_once(start: Start) -> None:
     first, *others = [start("runscheduler") for _ in range(3)]
-    until(lambda: Job.objects.count() >= 10)
+    until(lambda: WorkerState.objects.count() == 3)
     first.kill()
     known = Job.objects.count()
     until(lambda: Job.objects.count() >= known + 10)

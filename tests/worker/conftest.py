@@ -40,6 +40,8 @@ def start(
 
     def start_one(*arguments: str, wrapper: tuple[str, ...] = (), **variables: str) -> WorkerProcess:
         given = ("--poll", "0.1", "--lease", "2", *arguments)
+        if "--with-scheduler" in arguments:
+            variables.setdefault("SCHEDULER_ENABLED", "1")
         log = tmp_path / f"worker-{next(numbers)}.log"
         processes.append(WorkerProcess(given, {**environment, **variables}, log, list(wrapper)))
         return processes[-1]

@@ -72,6 +72,13 @@ def hold(until: str) -> str:
     return f"by {os.getpid()}"
 
 
+@job(name="jobs.own", queue="jobs.system", policy="exclusive", max_attempts=1)
+def own_chore(until: str) -> None:
+    """As one of the app's own."""
+    note("began")
+    wait_for(until)
+
+
 @job
 def stop_when_told() -> None:
     note("began")

@@ -62,7 +62,8 @@ def test_busy_connections_keep_no_lease_from_being_extended_and_there_are_few_of
         return all((row.lease_expires_at - first[row.id]).total_seconds() > 3 for row in Job.objects.all())
 
     until(kept_for_three_leases, every=0.05)
-    assert 0 <= most - (4 + 4 + 1) <= 1  # threads, our own loops, the scheduler; the janitor while it has a chore
+    # Threads, our own loops, the scheduler; for a moment the janitor, and the reserved slot with the chore in it.
+    assert 0 <= most - (4 + 4 + 1) <= 3
     gate.touch()
     assert finished(*runs) == ["succeeded"] * 4
     assert [outcomes(run) for run in runs] == [["success"]] * 4

@@ -1,35 +1,15 @@
-"""Which queues and job types a worker serves."""
+"""Which job types a worker may claim now."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from jobs_app import job
-from jobs_app.registry import SYSTEM_QUEUE
 from jobs_app.worker import serving
-from jobs_app.worker.serving import ServedTypes, Serving
-
-
-@pytest.mark.parametrize(
-    ("queues", "excluded", "served"),
-    [
-        ((), (), ["mail", "mail.bulk", "sync", SYSTEM_QUEUE]),
-        (("mail",), (), ["mail", SYSTEM_QUEUE]),
-        (("mail*",), (), ["mail", "mail.bulk", SYSTEM_QUEUE]),
-        ((), ("mail.*", "sync"), ["mail", SYSTEM_QUEUE]),
-        (("mail*",), ("*.bulk",), ["mail", SYSTEM_QUEUE]),
-        (("nothing",), ("*",), [SYSTEM_QUEUE]),
-    ],
-)
-def test_queues_are_served_by_name_or_pattern(
-    queues: Sequence[str], excluded: Sequence[str], served: list[str]
-) -> None:
-    serves = Serving(queues, excluded)
-    assert [queue for queue in ("mail", "mail.bulk", "sync", SYSTEM_QUEUE) if serves(queue)] == served
+from jobs_app.worker.serving import ServedTypes
 
 
 def test_disabled_types_are_not_served(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from jobs_app.lifecycle.control.lost import fail, requeue
 from jobs_app.lifecycle.control.pausing import pause, resume
 from jobs_app.lifecycle.control.planning import add_schedule, change_schedule
 from jobs_app.lifecycle.control.queues import limit_queue, unlimit_queue
+from jobs_app.lifecycle.control.reconciling import Reconciled, reconcile
 from jobs_app.lifecycle.control.schedule_rows import schedules_of
 from jobs_app.lifecycle.control.schedules import (
     delete_schedule,
@@ -25,6 +26,7 @@ from jobs_app.lifecycle.control.windows import add_window, change_window, remove
 __all__ = [
     "Acted",
     "Backfilled",
+    "Reconciled",
     "abort",
     "add_schedule",
     "add_window",
@@ -37,6 +39,7 @@ __all__ = [
     "limit_queue",
     "pause",
     "pause_schedule",
+    "reconcile",
     "remove_window",
     "requeue",
     "restore_schedule",

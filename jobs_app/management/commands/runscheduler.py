@@ -9,9 +9,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs_app import logs
 from jobs_app.conf import get_settings
+from jobs_app.lifecycle.presence import is_any_alive
 from jobs_app.management.arguments import LOG_LEVELS, period, positive
+from jobs_app.models import WorkerKind
+from jobs_app.runtime.identity import Identity
 from jobs_app.scheduler.metrics import serving
 from jobs_app.scheduler.process import run_scheduler, tick_once
+from jobs_app.worker.reserved_slot import ReservedSlot
+
+CHORES_EVERY_SECONDS = 5.0
 
 
 class Command(BaseCommand):
@@ -27,10 +33,25 @@ class Command(BaseCommand):
         logs.configure(LOG_LEVELS[options["verbosity"]])
         if options["once"] and options["metrics_port"]:
             raise CommandError("--once ends before anybody could read its metrics; leave --metrics-port out")
-        code = tick_once() if options["once"] else self._run(options)
+        code = self._once() if options["once"] else self._run(options)
         if code:
             sys.exit(code)
 
+    def _once(self) -> int:
+        code = tick_once()
+        chores_without_worker().work_off()
+        return code
+
     def _run(self, options: dict[str, Any]) -> int:
         with serving(options["metrics_port"]):
-            return run_scheduler(poll=options["poll"])
+            return run_scheduler(poll=options["poll"], beside=[chores_without_worker()])
+
+
+def chores_without_worker() -> ReservedSlot:
+    """The app's own chores are for workers. While none is alive they are done here."""
+    return ReservedSlot(
+        Identity.new("chores"),
+        lease=get_settings().lease_seconds,
+        may_take=lambda connection: not is_any_alive(connection, WorkerKind.WORKER),
+        look_every=CHORES_EVERY_SECONDS,
+    )

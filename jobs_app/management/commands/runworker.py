@@ -12,10 +12,10 @@ from jobs_app.conf import ON_SHUTDOWN, get_settings
 from jobs_app.management.arguments import LOG_LEVELS, names, period, positive, seconds
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.loop import Scheduler
+from jobs_app.serving import Serving
 from jobs_app.worker.loop import WorkerOptions
 from jobs_app.worker.once import OnceReport
 from jobs_app.worker.process import exit_soon, run_worker
-from jobs_app.worker.serving import Serving
 from jobs_app.worker.supervisor import Supervisor
 
 MEGABYTE = 1024 * 1024

@@ -1,0 +1,124 @@
+"""The app's own chores, as job types like any other: scheduled, run, recorded, and seen wherever jobs are seen."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any, TypeAlias
+
+from jobs_app.conf import get_settings
+from jobs_app.definitions import JobDefinition, job
+from jobs_app.insights import counts
+from jobs_app.insights.counts import LiveCounts
+from jobs_app.lifecycle import control
+from jobs_app.lifecycle.database import jobs_connection
+from jobs_app.lifecycle.prune import Pruned, prune
+from jobs_app.lifecycle.rollups import Sample, minute_of, roll_up, write
+from jobs_app.lifecycle.turns import end_turn, take_turn
+from jobs_app.registry import SYSTEM_QUEUE
+
+logger = logging.getLogger("jobs_app.chores")
+
+Handler: TypeAlias = Callable[..., dict[str, Any]]
+
+A_MINUTE = 60.0  # seconds
+A_DAY = timedelta(days=1)
+RECENT = 2 * A_DAY
+BREATH_SECONDS = 0.05  # between two batches, so that others get at the database
+LONGEST_SECONDS = 3600.0  # of one that prunes
+LAST_SECONDS = 10.0  # before its deadline a chore comes to its end: the next one goes on
+
+KINDS_OF_ROWS = ("runs", "attempts", "items", "events", "samples")
+
+_kept: dict[str, int] = {}  # what was last told of stale runs by this process
+
+
+def chore(name: str, *, every: float, timeout: float) -> Callable[[Handler], JobDefinition[..., Any]]:
+    """A job type of the app's own. The next slot does what a failed one left, so each has one attempt."""
+    return job(
+        name=name,
+        queue=SYSTEM_QUEUE,
+        policy="exclusive",
+        max_attempts=1,
+        every=every,
+        timeout=timeout,
+        takes_context=True,
+        retention={"succeeded": "1d", "cancelled": "1d"},
+    )
+
+
+@chore("jobs.prune", every=get_settings().prune_every_seconds, timeout=LONGEST_SECONDS)
+def prune_history(context: Any) -> dict[str, int]:
+    """Delete what is past its retention: each time what became old lately, once a day all the rest.
+
+    The rest is what is kept longer than other runs of its type, and what ended long after it was enqueued.
+    """
+    pruned = [prune(jobs_connection(), go_on=_goes_on(context), window=RECENT)]
+    if take_turn(jobs_connection(), "prune all", seconds=LONGEST_SECONDS):
+        pruned.append(prune(jobs_connection(), go_on=_goes_on(context)))
+        every = max(A_DAY.total_seconds(), get_settings().prune_every_seconds)
+        end_turn(jobs_connection(), "prune all", next_in=every if pruned[-1].complete else 0)
+    return _tell_pruned(pruned)
+
+
+@chore("jobs.reconcile", every=A_MINUTE, timeout=5 * A_MINUTE)
+def reconcile_runs(context: Any) -> dict[str, Any]:
+    """Move on the stale runs that the settings say, and tell how many others there are."""
+    done = control.reconcile("jobs.reconcile", apply=get_settings().reconcile_applies)
+    moved = set(done.moved)
+    kept = dict(sorted(Counter(stale.kind for stale in done.found if stale.job.pk not in moved).items()))
+    _tell_kept(kept)
+    return {"moved": [str(run_id) for run_id in done.moved], "kept": kept}
+
+
+@chore("jobs.rollup", every=A_MINUTE, timeout=5 * A_MINUTE)
+def roll_up_minutes(context: Any) -> dict[str, int]:
+    """Write the numbers of the minutes that are over, and how full the queues are now."""
+    live = counts.live(jobs_connection())
+    write(jobs_connection(), minute_of(live.at), _gauges(live))
+    return {"minutes": roll_up(jobs_connection(), _goes_on(context))}
+
+
+def _goes_on(context: Any) -> Callable[[], bool]:
+    """Asked between batches; it takes a breath. False when somebody wants it to stop, or its time is nearly over."""
+
+    def go_on() -> bool:
+        time.sleep(BREATH_SECONDS)
+        left = context.remaining()
+        return not context.cancelled and (left is None or left > LAST_SECONDS)
+
+    return go_on
+
+
+def _gauges(live: LiveCounts) -> Iterator[Sample]:
+    for each in live.queues:
+        if each.queue != SYSTEM_QUEUE:
+            oldest = 0.0 if each.oldest_due_at is None else (live.at - each.oldest_due_at).total_seconds()
+            yield Sample("waiting", each.queue, each.waiting)
+            yield Sample("running", each.queue, each.running)
+            yield Sample("oldest_wait", each.queue, oldest)
+
+
+def _tell_pruned(pruned: list[Pruned]) -> dict[str, int]:
+    sums = {name: sum(getattr(each, name) for each in pruned) for name in KINDS_OF_ROWS}
+    if any(sums.values()):
+        told = ", ".join(f"{count} {name}" for name, count in sums.items())
+        more = "" if all(each.complete for each in pruned) else "; there is more"
+        logger.info("pruned history: %s%s", told, more)
+    return sums
+
+
+def _tell_kept(kept: dict[str, int]) -> None:
+    """When it changes: the same line each minute would only hide the others."""
+    if kept == _kept:
+        return
+    _kept.clear()
+    _kept.update(kept)
+    if kept:
+        told = ", ".join(f"{count} {kind}" for kind, count in kept.items())
+        logger.warning("stale runs are left as they are: %s. See them with manage.py jobs reconcile --dry-run", told)
+    else:
+        logger.info("no run is stale any more")

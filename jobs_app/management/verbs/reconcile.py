@@ -1,0 +1,79 @@
+"""Move on the runs that stand still, and tell why each does and what became of it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import CommandParser
+
+from jobs_app import durations
+from jobs_app.conf import RECONCILABLE, get_settings
+from jobs_app.lifecycle import control
+from jobs_app.lifecycle.control import Reconciled
+from jobs_app.lifecycle.database import database_now, jobs_connection
+from jobs_app.lifecycle.stale import Stale
+from jobs_app.management.output import Output
+from jobs_app.management.verbs.trigger import default_actor
+
+KEPT = "kept"
+MOVED = {"requeue": "queued again", "fail": "failed", "cancel": "cancelled"}
+
+
+def add_arguments(parser: CommandParser) -> None:
+    add = parser.add_argument
+    add("--dry-run", action="store_true", help="only tell")
+    usual = ", ".join(get_settings().reconcile_applies) or "none"
+    add("--kind", action="append", choices=RECONCILABLE, help=f"move on these; {usual} if left out")
+    add("--actor", default=default_actor(), help="who acts; %(default)s if left out")
+    add("--reason", default="", help="why; kept with the control event")
+
+
+def handle(options: dict[str, Any], out: Output) -> None:
+    kinds = options["kind"] or get_settings().reconcile_applies
+    done = control.reconcile(options["actor"], options["reason"], apply=kinds, dry_run=options["dry_run"])
+    now = database_now(jobs_connection())
+    if out.as_json:
+        out.json(
+            {"moved": done.moved, "dry_run": options["dry_run"], "stale": [_data(one, done) for one in done.found]}
+        )
+        return
+    rows = [
+        (
+            one.job.pk,
+            one.job.job_type,
+            one.kind,
+            durations.rough((now - one.since).total_seconds()),
+            one.verdict,
+            _end_of(one, done),
+            _why(one, done),
+        )
+        for one in done.found
+    ]
+    if rows:
+        out.table(("RUN", "JOB TYPE", "KIND", "SINCE", "VERDICT", "NOW", "WHY"), rows)
+    out.note(f"{len(done.found)} stale, {len(done.moved)} moved on.")
+
+
+def _data(stale: Stale, done: Reconciled) -> dict[str, Any]:
+    return {
+        "id": stale.job.pk,
+        "job_type": stale.job.job_type,
+        "queue": stale.job.queue,
+        "kind": stale.kind,
+        "verdict": stale.verdict,
+        "since": stale.since,
+        "moved": stale.job.pk in done.moved,
+        "why": _why(stale, done),
+    }
+
+
+def _end_of(stale: Stale, done: Reconciled) -> str:
+    return MOVED[stale.verdict] if stale.job.pk in done.moved else KEPT
+
+
+def _why(stale: Stale, done: Reconciled) -> str:
+    """Why it stands still; and where it should have moved and did not, why not."""
+    run_id: UUID = stale.job.pk
+    skipped = done.skipped.get(run_id, stale.reason)
+    return stale.reason if skipped == stale.reason else f"{stale.reason}; {skipped}"
