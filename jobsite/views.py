@@ -11,15 +11,16 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs_app.handles import RunHandle
 from jobs_app.models import Run
-from jobs_app.registry import registry
+from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobsite import demo_data
 
-RECENT = 12
+RECENT = 20
 
 
 @require_safe
 def landing(request: HttpRequest) -> HttpResponse:
-    recent = Run.objects.annotate(read_at=Now()).order_by("-queued_at", "-id")[:RECENT]
+    runs = Run.objects.exclude(queue=SYSTEM_QUEUE)  # the app's own chores would only push the others out
+    recent = runs.annotate(read_at=Now()).order_by("-queued_at", "-id")[:RECENT]
     return render(
         request,
         "jobsite/landing.html",

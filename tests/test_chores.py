@@ -21,6 +21,7 @@ from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.scheduler.sync import sync_declared
 from jobs_app.scheduler.tick import tick
 from jobs_app.testing import run_jobs
+from jobs_app.timetable import Timetable
 from tests.lifecycle.history import days_ago, finished, left, nothing_is_half
 from tests.lifecycle.rows import T, at, done, one_running, stored, take
 
@@ -55,7 +56,7 @@ def result_of(name: str) -> Any:
 def test_they_are_jobs_of_schedules_like_any_other() -> None:
     assert [job_type.name for job_type in registry] == NAMES
     assert {(each.queue, each.policy, each.max_attempts) for each in registry} == {(SYSTEM_QUEUE, "exclusive", 1)}
-    assert registry.get("jobs.reconcile").every == 60
+    assert registry.get("jobs.reconcile").schedule.timetable == Timetable(every=60)
     with at(0):
         sync_declared(connection)
         tick(connection)

@@ -65,4 +65,4 @@ def test_what_runs_and_the_apps_own_chores_are_not(send: Any) -> None:
     running = send.enqueue()
     assert [claimed.id for claimed in HandWorker().claim()] == [running.id]
     assert deferred(running) is None
-    assert deferred(send.options(queue=SYSTEM_QUEUE).enqueue()) is None
+    assert deferred(job(name="jobs.chore", queue=SYSTEM_QUEUE)(lambda: None).enqueue()) is None

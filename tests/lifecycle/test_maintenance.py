@@ -123,7 +123,7 @@ def test_schedules_are_held_in_a_window_and_for_the_longest_timeout_before_it(
     define("deal", timeout=360)
     define("retrieval", timeout=60)
     define("plain")
-    define("chore", queue=SYSTEM_QUEUE, timeout=7200)
+    define("jobs.chore", queue=SYSTEM_QUEUE, timeout=7200)
     row()
     names = ("deal", "retrieval", "plain") if until else ()
     assert held_types(connection, at(clock)) == {name: at(until or "00:00") for name in names}

@@ -170,12 +170,16 @@ def test_only_what_a_window_covers_is_deferred(ran: list[str], settings: Any, dr
 
 
 @pytest.mark.spec("S0.R9")
-@WORKERS
-def test_the_apps_own_chores_go_on(work: Any, ran: list[str], settings: Any, drain: Callable[[], None]) -> None:
+def test_the_apps_own_chores_go_on(ran: list[str], settings: Any) -> None:
     settings.JOBS = SEVEN
+
+    @job(name="jobs.chore", queue=SYSTEM_QUEUE)
+    def chore() -> None:
+        ran.append("chore")
+
     with at("07:05"):
-        work.options(queue=SYSTEM_QUEUE).enqueue(name="chore")
-        drain()
+        chore.enqueue()
+        inline()
     assert ran == ["chore"]
 
 

@@ -47,7 +47,7 @@ def test_a_worker_says_what_it_serves_and_whose_line_is_whose(start: Start, samp
     log = worker.stop()
     assert f"worker {short} ({row.id}) serves default, mail but not x with 10 slots\n" in log
     assert "Worker registered for: ping\n" in log
-    assert "started; it looks for new schedules every" in log
+    assert "started; it reads code and sources every" in log
     said = re.findall(r"^\[[0-9:, -]+\] \[Worker (\S+)\] \[Job (\S+)\] WARNING said (\w+)$", log, re.MULTILINE)
     assert len(said) == log.count("said ") == 3 * 4 * 20 + 3 * 2 * 20
     assert set(said) == {(short, str(run.id), word) for word, run in runs.items()}
