@@ -27,6 +27,8 @@ class Due:
     job_types: Sequence[str]
     now: datetime
     rest: float = 0  # seconds
+    is_later: bool = False  # in the middle of a tick: what had its turn in it and is due still waits for the next tick
+    only: int | None = None  # this one schedule
 
 
 def ticking_types() -> list[str]:
@@ -41,15 +43,13 @@ def take_due(
 
     `after` is the last one of the batch before: a row that failed stays due, and must not hide the ones behind it.
     """
-    rows = _ticking(connection, due.job_types).filter(next_run_at__lte=due.now)
-    if due.rest:
-        rows = rows.filter(FRESH | Q(updated_at__lte=due.now - timedelta(seconds=due.rest)))
-    if after is not None:
-        rows = rows.filter(
-            Q(next_run_at__gt=after.next_run_at) | Q(next_run_at=after.next_run_at, pk__gt=after.pk),
-            next_run_at__gte=after.next_run_at,  # said again for the index, which an OR alone would not use
-        )
-    return list(rows.order_by("next_run_at", "pk").select_for_update(skip_locked=True, no_key=True)[:limit])
+    rows = _due(connection, due, after)
+    return list(rows.select_for_update(skip_locked=True, no_key=True)[:limit])
+
+
+def due_ids(connection: BaseDatabaseWrapper, due: Due, *, after: ScheduleState | None, limit: int) -> list[int]:
+    """The same ones, whatever is in their other columns. They are not locked."""
+    return list(_due(connection, due, after).values_list("pk", flat=True)[:limit])
 
 
 def next_due(connection: BaseDatabaseWrapper, job_types: Sequence[str]) -> datetime | None:
@@ -67,6 +67,22 @@ def live_states(connection: BaseDatabaseWrapper, schedules: Sequence[int]) -> di
             assert schedule is not None
             found.setdefault(schedule, set()).add(state)
     return found
+
+
+def _due(connection: BaseDatabaseWrapper, due: Due, after: ScheduleState | None) -> QuerySet[ScheduleState]:
+    rows = _ticking(connection, due.job_types).filter(next_run_at__lte=due.now)
+    if due.only is not None:
+        rows = rows.filter(pk=due.only)
+    if due.rest:
+        rows = rows.filter(FRESH | Q(updated_at__lte=due.now - timedelta(seconds=due.rest)))
+    elif due.is_later:
+        rows = rows.filter(FRESH | ~Q(updated_at=due.now))
+    if after is not None:
+        rows = rows.filter(
+            Q(next_run_at__gt=after.next_run_at) | Q(next_run_at=after.next_run_at, pk__gt=after.pk),
+            next_run_at__gte=after.next_run_at,  # said again for the index, which an OR alone would not use
+        )
+    return rows.order_by("next_run_at", "pk")
 
 
 def _ticking(connection: BaseDatabaseWrapper, job_types: Sequence[str]) -> QuerySet[ScheduleState]:
