@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
+from django.db import DataError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q, QuerySet
 
@@ -53,9 +54,12 @@ def due_ids(connection: BaseDatabaseWrapper, due: Due, *, after: ScheduleState |
 
 
 def next_due(connection: BaseDatabaseWrapper, job_types: Sequence[str]) -> datetime | None:
-    """The first slot that had no turn yet."""
+    """The first slot that had no turn yet. One that cannot be read is due: its turn deals with it."""
     rows = _ticking(connection, job_types).filter(FRESH, next_run_at__isnull=False)
-    return rows.order_by("next_run_at", "pk").values_list("next_run_at", flat=True).first()
+    try:
+        return rows.order_by("next_run_at", "pk").values_list("next_run_at", flat=True).first()
+    except (DataError, ValueError):
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def live_states(connection: BaseDatabaseWrapper, schedules: Sequence[int]) -> dict[int, set[str]]:

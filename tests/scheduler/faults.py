@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 import psycopg
+from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
@@ -59,3 +60,18 @@ def die_at_commit(number: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     before_each_statement(act)
+
+
+class Refusal:
+    """For `connection.execute_wrapper`: the database refuses the statement of this number."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+        self.is_done = False
+
+    def __call__(self, execute: Callable[..., Any], *statement: Any) -> Any:
+        self._left -= 1
+        if self._left == 0:
+            self.is_done = True
+            raise OperationalError("the server is restarting")
+        return execute(*statement)

@@ -11,6 +11,7 @@ from django.db import connection
 from jobs_app import job
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, Job, ScheduleState
+from jobs_app.scheduler.due import next_due
 from jobs_app.scheduler.tick import Ticked, tick
 from tests.scheduler.schedules import NOON, after, schedule
 
@@ -138,3 +139,14 @@ def test_many_rows_that_cannot_be_read_do_not_hide_the_ones_behind_them() -> Non
     ticked = tick_at(0, limit=2)
     assert (ticked.rows, ticked.failed, len(ticked.made)) == (6, 5, 1)
     assert (tick_at(1, rest=300).rows, tick_at(2).rows) == (0, 5), "they rest as others that failed"
+
+
+def test_a_slot_that_cannot_be_read_is_due_and_its_turn_lets_the_next_one_be_seen(is_postgres: bool) -> None:
+    row = schedule("beat", subject="bad")
+    schedule("beat", subject="good", next_run_at=after(30))
+    damage(row, f"next_run_at = '{'-infinity' if is_postgres else '2025-12-32 00:00:00'}'")
+    first = next_due(connection, ["beat"])
+    assert first is not None
+    assert first < NOON
+    assert tick_at(0).failed == 1
+    assert next_due(connection, ["beat"]) == after(30)
