@@ -7,8 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import F
+from django.db.models.functions import Coalesce, Least
 
 from jobs_app.lifecycle.relation import relation
+from jobs_app.models import ScheduleState
 from jobs_app.scheduler.plan import Step
 
 MOST_FAILURES = 5  # turns that failed in a row
@@ -45,6 +48,24 @@ def is_given_up(step: Step, now: datetime) -> bool:
     row = step.row
     is_old = row.failing_since is not None and now - row.failing_since >= FAILING_FOR
     return step.error is not None and row.failures + 1 >= MOST_FAILURES and is_old
+
+
+def set_aside(connection: BaseDatabaseWrapper, row_id: int, error: Exception, now: datetime) -> Step:
+    """Count the failure of a row that cannot be read, or not be written back, without doing either."""
+    rows = ScheduleState.objects.using(connection.alias).filter(pk=row_id)
+    row = ScheduleState(pk=row_id, **rows.values("job_type", "subject", "name", "last_error").get())
+    long_ago = now - FAILING_FOR
+    if rows.filter(failures__gte=MOST_FAILURES - 1, failing_since__lte=long_ago).exists():
+        row.failures, row.failing_since = MOST_FAILURES - 1, long_ago
+    step = Step(row=row, next_run_at=None, error=error)
+    rows.update(
+        failures=Least(F("failures"), MOST_FAILURES) + 1,
+        failing_since=Coalesce(F("failing_since"), now),
+        disabled=is_given_up(step, now),
+        last_error=step.error_text,
+        updated_at=now,
+    )
+    return step
 
 
 def _columns(step: Step, now: datetime) -> tuple[Any, ...]:

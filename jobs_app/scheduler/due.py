@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
+from django.db import DataError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Q, QuerySet
 
@@ -33,6 +34,8 @@ class Due:
     job_types: Sequence[str]
     now: datetime
     rest: float = 0  # seconds
+    is_later: bool = False  # in the middle of a tick: what had its turn in it and is due still waits for the next tick
+    only: int | None = None  # this one schedule
 
 
 def ticking_types(connection: BaseDatabaseWrapper, now: datetime) -> list[str]:
@@ -50,21 +53,22 @@ def take_due(
 
     `after` is the last one of the batch before: a row that failed stays due, and must not hide the ones behind it.
     """
-    rows = _ticking(connection, due.job_types).filter(next_run_at__lte=due.now)
-    if due.rest:
-        rows = rows.filter(FRESH | Q(updated_at__lte=due.now - timedelta(seconds=due.rest)))
-    if after is not None:
-        rows = rows.filter(
-            Q(next_run_at__gt=after.next_run_at) | Q(next_run_at=after.next_run_at, pk__gt=after.pk),
-            next_run_at__gte=after.next_run_at,  # said again for the index, which an OR alone would not use
-        )
-    return list(rows.order_by("next_run_at", "pk").select_for_update(skip_locked=True, no_key=True)[:limit])
+    rows = _due(connection, due, after)
+    return list(rows.select_for_update(skip_locked=True, no_key=True)[:limit])
+
+
+def due_ids(connection: BaseDatabaseWrapper, due: Due, *, after: ScheduleState | None, limit: int) -> list[int]:
+    """The same ones, whatever is in their other columns. They are not locked."""
+    return list(_due(connection, due, after).values_list("pk", flat=True)[:limit])
 
 
 def next_due(connection: BaseDatabaseWrapper, job_types: Sequence[str]) -> datetime | None:
-    """The first slot that had no turn yet."""
+    """The first slot that had no turn yet. One that cannot be read is due: its turn deals with it."""
     rows = _ticking(connection, job_types).filter(FRESH, next_run_at__isnull=False)
-    return rows.order_by("next_run_at", "pk").values_list("next_run_at", flat=True).first()
+    try:
+        return rows.order_by("next_run_at", "pk").values_list("next_run_at", flat=True).first()
+    except (DataError, ValueError):
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def live_states(connection: BaseDatabaseWrapper, schedules: Sequence[int]) -> dict[int, set[str]]:
@@ -86,6 +90,22 @@ def _say_held(held: Mapping[str, datetime]) -> None:
             until = max(held.values()).isoformat()
             logger.info("maintenance_window_active: no slots until %s for %s", until, ", ".join(sorted(held)))
         _held = set(held)
+
+
+def _due(connection: BaseDatabaseWrapper, due: Due, after: ScheduleState | None) -> QuerySet[ScheduleState]:
+    rows = _ticking(connection, due.job_types).filter(next_run_at__lte=due.now)
+    if due.only is not None:
+        rows = rows.filter(pk=due.only)
+    if due.rest:
+        rows = rows.filter(FRESH | Q(updated_at__lte=due.now - timedelta(seconds=due.rest)))
+    elif due.is_later:
+        rows = rows.filter(FRESH | ~Q(updated_at=due.now))
+    if after is not None:
+        rows = rows.filter(
+            Q(next_run_at__gt=after.next_run_at) | Q(next_run_at=after.next_run_at, pk__gt=after.pk),
+            next_run_at__gte=after.next_run_at,  # said again for the index, which an OR alone would not use
+        )
+    return rows.order_by("next_run_at", "pk")
 
 
 def _ticking(connection: BaseDatabaseWrapper, job_types: Sequence[str]) -> QuerySet[ScheduleState]:

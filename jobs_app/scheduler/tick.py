@@ -5,22 +5,22 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import random as uniform
 from typing import NamedTuple
 from uuid import UUID
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, InterfaceError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import JobsError
-from jobs_app.lifecycle.database import database_now, pinned_transaction
+from jobs_app.lifecycle.database import apart, database_now, is_data_at_fault, pinned_transaction
 from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.lifecycle.slots import SlotDrafts, enqueue_slots
 from jobs_app.models import Overlap, ScheduleState
-from jobs_app.scheduler.advance import advance, is_given_up
-from jobs_app.scheduler.due import Due, live_states, take_due, ticking_types
+from jobs_app.scheduler.advance import advance, is_given_up, set_aside
+from jobs_app.scheduler.due import Due, due_ids, live_states, take_due, ticking_types
 from jobs_app.scheduler.plan import Live, Planner, Random, Step, failure, stop_before
 from jobs_app.scheduler.records import record
 
@@ -57,19 +57,47 @@ class Tick:
         self._last: ScheduleState | None = None
 
     def batch(self, limit: int) -> list[Step]:
+        try:
+            steps = self._together(self._due, limit)
+        except Exception as error:
+            if not _is_row_at_fault(error):
+                raise
+            steps = self._one_by_one(limit)
+        self._due = replace(self._due, is_later=True)
+        return steps
+
+    def _together(self, due: Due, limit: int) -> list[Step]:
         """Jobs and advance commit together, so that a crash leaves both or neither.
 
         Pinned: where most of a table is due, the planner would read and sort all of it for each batch.
         """
-        with pinned_transaction(self._connection):
-            rows = take_due(self._connection, self._due, after=self._last, limit=limit)
+        with apart(self._connection), pinned_transaction(self._connection):
+            rows = take_due(self._connection, due, after=self._last, limit=limit)
             if not rows:
                 return []
             steps = self._turns(rows)
-            advance(self._connection, steps, self._due.now)
-            record(self._connection, steps, self._due.now)
+            advance(self._connection, steps, due.now)
+            record(self._connection, steps, due.now)
         self._last = rows[-1]
         return steps
+
+    def _one_by_one(self, limit: int) -> list[Step]:
+        """The same where one of them can be neither read nor written: each has a transaction of its own."""
+        steps = []
+        for row_id in due_ids(self._connection, self._due, after=self._last, limit=limit):
+            try:
+                steps += self._together(replace(self._due, only=row_id), 1)
+            except Exception as error:
+                if not _is_row_at_fault(error):
+                    raise
+                steps.append(self._set_aside(row_id, error))
+        return steps
+
+    def _set_aside(self, row_id: int, error: Exception) -> Step:
+        with apart(self._connection), pinned_transaction(self._connection):
+            step = set_aside(self._connection, row_id, error, self._due.now)
+            record(self._connection, [step], self._due.now)
+        return step
 
     def _turns(self, rows: Sequence[ScheduleState]) -> list[Step]:
         picky = [row.pk for row in rows if row.overlap != Overlap.ALLOW]
@@ -79,7 +107,7 @@ class Tick:
                 steps = [self._plan(row, live) for row in rows]
                 _store(self._connection, steps)
                 return steps
-        except DatabaseError:
+        except Exception:
             return [self._alone(row, live) for row in rows]
 
     def _plan(self, row: ScheduleState, live: Live) -> Step:
@@ -91,7 +119,7 @@ class Tick:
             return failure(row, error)
 
     def _alone(self, row: ScheduleState, live: Live) -> Step:
-        """One row of a batch that the database refused, slot by slot, each behind a savepoint of its own."""
+        """One row of a batch that could not be stored, slot by slot, each behind a savepoint of its own."""
         try:
             with transaction.atomic(using=self._connection.alias):
                 step = self._plan(row, live)
@@ -101,7 +129,7 @@ class Tick:
             try:
                 with transaction.atomic(using=self._connection.alias):
                     _store_slots(self._connection, [step], [job])
-            except DatabaseError as error:
+            except Exception as error:
                 assert job.slot_at is not None
                 stop_before(step, job.slot_at, error)
                 break
@@ -127,6 +155,11 @@ def tick(
         if len(steps) < limit:
             break
     return ticked
+
+
+def _is_row_at_fault(error: Exception) -> bool:
+    """And not the moment, or the way to the database."""
+    return is_data_at_fault(error) or not isinstance(error, DatabaseError | InterfaceError)
 
 
 def _store(connection: BaseDatabaseWrapper, steps: Sequence[Step]) -> None:

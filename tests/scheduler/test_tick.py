@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,8 +11,11 @@ import pytest
 from django.db import connection
 
 from jobs_app import job
+from jobs_app.errors import KeyTaken
 from jobs_app.ids import slot_id
 from jobs_app.lifecycle.database import frozen_clock, jobs_connection
+from jobs_app.lifecycle.enqueue import enqueue as enqueue_all
+from jobs_app.lifecycle.new_job import Enqueued, NewJob
 from jobs_app.models import Job, ScheduleState
 from jobs_app.scheduler import tick as tick_module
 from jobs_app.scheduler.tick import Ticked, tick
@@ -162,6 +165,22 @@ def test_a_row_that_the_database_refuses_stops_no_other(fault: str) -> None:
     assert Job.objects.get().subject == "fine"
 
 
+@pytest.mark.django_db
+def test_a_key_that_is_not_to_be_had_stops_no_other_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def enqueue(jobs: Sequence[NewJob]) -> list[Enqueued]:
+        if any(new.subject == "held" for new in jobs):
+            raise KeyTaken("try again")
+        return enqueue_all(jobs)
+
+    monkeypatch.setattr("jobs_app.lifecycle.slots.enqueue", enqueue)
+    for subject in ("held", "free"):
+        schedule("beat", subject=subject)
+    ticked = tick_at(0)
+    assert ([made.schedule for made in ticked.made], ticked.failed.total()) == (["beat free"], 1)
+    monkeypatch.undo()
+    assert [(made.schedule, made.slot) for made in tick_at(1).made] == [("beat held", NOON)]
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("broken", ["advance", "enqueue_slots"])
 def test_job_and_advance_are_stored_together_or_not_at_all(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,11 +208,21 @@ def test_it_stops_between_batches() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.spec("S0.21")
+def test_a_row_that_is_behind_has_one_turn_in_a_tick_however_many_batches_that_has() -> None:
+    for n in range(3):
+        schedule("beat", subject=str(n), catch_up="all", catch_up_max=2)
+    ticked = tick_at(60, limit=1)
+    assert (ticked.rows, len(ticked.made)) == (3, 6)
+    assert len(tick_at(61, limit=1).made) == 6
+
+
+@pytest.mark.django_db
 def test_a_tick_costs_the_same_for_one_row_and_for_hundreds(django_assert_num_queries: Callable[[int], Any]) -> None:
     for n in range(300):
         schedule("beat", subject=str(n))
-    with frozen_clock(NOON), django_assert_num_queries(7):
-        # Windows, lock, savepoint, a look for known slots, insert, release, advance.
+    with frozen_clock(NOON), django_assert_num_queries(9):
+        # Windows, lock, savepoint, a look for known slots, insert, release, advance; two for the test's transaction.
         assert len(tick(connection).made) == 300
 
 
