@@ -83,8 +83,8 @@ def test_no_example_is_left_out() -> None:
 
 def test_every_act_of_operators_is_shown_and_does_something(shop: dict[str, Any]) -> None:
     shown = "".join(section.code for section in sections("control"))
-    assert {name for name in control.__all__ if f"control.{name}(" not in shown} == {"Acted"}
-    for name in ("control: On runs", "control: On what is still to come"):
+    assert {name for name in control.__all__ if f"control.{name}(" not in shown} == {"Acted", "Backfilled"}
+    for name in ("control: On runs", "control: On what is still to come", "control: On schedules"):
         SECTIONS[name].run(**shop)
     assert not ControlEvent.objects.exclude(moved=1).exists()
 

@@ -53,7 +53,7 @@ def test_a_paused_schedule_is_never_due_until_someone_resumes_it() -> None:
     assert (event.action, event.target_kind, event.target, event.reason) == ("pause", "schedule", "rates", "audit")
 
 
-@pytest.mark.spec("S0.R1")
+@pytest.mark.spec("S0.R1", "A0.7")
 def test_a_sync_with_another_interval_leaves_the_pause_alone() -> None:
     control.pause_schedule(("rates", "", ""), "ann")
     ScheduleState.objects.update(interval_seconds=60)
@@ -198,6 +198,7 @@ def resumed_at(seconds: float, schedule: ScheduleState) -> Any:
     return schedule.next_run_at
 
 
+@pytest.mark.spec("S0.R2")
 def test_a_cron_goes_on_with_its_next_slot_and_never_beside_it() -> None:
     nine = T + timedelta(hours=21)
     assert resumed_at(600, other(cron="0 9 * * *", next_run_at=nine)) == nine
@@ -236,7 +237,7 @@ def many() -> dict[str, int]:
     return {"rates": row().pk, **made}
 
 
-@pytest.mark.spec("S0.R1", "S0.47")
+@pytest.mark.spec("S0.R1", "S0.47", "S2.27")
 @pytest.mark.parametrize(
     ("wanted", "meant", "target"),
     [

@@ -19,6 +19,7 @@ from jobs_app.registry import registry
 
 SCHEDULES_PER_CHUNK = 200
 MATCHING_PER_CHUNK = 2000  # one statement changes them all, and none is named in the event
+LARGEST_ID = 2**63 - 1
 NOT_FOUND = "does not exist"
 REPAIRED = {"disabled": False, "failures": 0, "failing_since": None, "last_error": ""}
 
@@ -131,7 +132,8 @@ def _chunks(connection: BaseDatabaseWrapper, schedules: Matching | Sequence[Name
 def _rows(connection: BaseDatabaseWrapper, names: Sequence[Name]) -> QuerySet[ScheduleState]:
     full = [name for name in names if isinstance(name, tuple)]
     wanted = [Q(job_type=job_type, subject=subject, name=name) for job_type, subject, name in full]
-    by_any_name = reduce(or_, wanted, Q(pk__in=[name for name in names if isinstance(name, int)]))
+    ids = [name for name in names if isinstance(name, int) and name <= LARGEST_ID]  # a larger one no column can hold
+    by_any_name = reduce(or_, wanted, Q(pk__in=ids))
     return ScheduleState.objects.using(connection.alias).filter(by_any_name).order_by("pk")
 
 
