@@ -15,6 +15,7 @@ OVERLAPS = ("allow", "skip", "queue_one")
 WHENS = ("every", "per_hour", "cron", "at")
 MOST_PER_TURN = 10_000
 HOUR = 3600
+SHORTEST_INTERVAL = 0.001  # seconds; ids of slots sort by milliseconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +49,18 @@ def per_hour(value: object) -> float:
     raise ValueError(f"use a number from 0.001 to {HOUR}, such as 4, or 0.25 for every four hours")
 
 
+def interval(value: object) -> float:
+    if (found := values.period(value)) >= SHORTEST_INTERVAL:
+        return found
+    raise ValueError(f"use {SHORTEST_INTERVAL} seconds at least")
+
+
 def optional(reader: Any) -> Any:
     return lambda value: None if value is None else reader(value)
 
 
 READERS: dict[str, Any] = {
-    "every": optional(values.period),
+    "every": optional(interval),
     "per_hour": optional(per_hour),
     "cron": optional(partial(values.text, longest=200, shortest=1)),
     "timezone": partial(values.text, longest=64, shortest=1),
@@ -72,8 +79,9 @@ READERS: dict[str, Any] = {
 def take(chosen: dict[str, Any]) -> ScheduleOptions:
     """Take what is said of a schedule out of options that were read one by one. ValueError if it does not fit."""
     taken = {name: chosen.pop(name) for name in READERS if name in chosen}
-    when = {name: taken.pop(name) for name in (*WHENS, "timezone") if taken.get(name) is not None}
-    return ScheduleOptions(timetable=_timetable(when), **taken)
+    when = {name: taken.pop(name, None) for name in (*WHENS, "timezone")}
+    timetable = _timetable({name: value for name, value in when.items() if value is not None})
+    return ScheduleOptions(timetable=timetable, **taken)
 
 
 def interval_of(rate: float) -> float:
@@ -84,15 +92,21 @@ def interval_of(rate: float) -> float:
 def _timetable(when: Mapping[str, Any]) -> Timetable | None:
     said = [name for name in WHENS if name in when]
     if len(said) > 1:
-        raise ValueError(f"{' and '.join(f'{name}=' for name in said)} both say when; give one of them")
+        raise ValueError(f"{' and '.join(f'{name}=' for name in said)} each say when; give one of them")
     if "timezone" in when and "cron" not in when:
         raise ValueError("timezone= is about cron=, which is not given")
     if not said:
         return None
     if "cron" in when:
-        zone = when.get("timezone", "UTC")
-        cron.parse(when["cron"], zone)  # it must be sound, and have a slot
-        return Timetable(cron=when["cron"], timezone=zone)
+        return _by_cron(when["cron"], when.get("timezone", "UTC"))
     if "per_hour" in when:
         return Timetable(every=interval_of(when["per_hour"]))
     return Timetable(every=when.get("every"), at=when.get("at"))
+
+
+def _by_cron(expression: str, zone: str) -> Timetable:
+    try:
+        cron.parse(expression, zone)  # it must be sound, and have a slot
+    except ValueError as problem:
+        raise ValueError(f"cron={expression!r} in {zone} cannot be used: {str(problem).rstrip('.')}") from None
+    return Timetable(cron=expression, timezone=zone)

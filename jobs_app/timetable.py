@@ -65,6 +65,17 @@ class Timetable:
             return now
         return self._cron.after(now) if self.cron else self.at
 
+    def resumed(self, slot: datetime, now: datetime) -> datetime | None:
+        """Where one goes on that was held up at `slot`, without the slots that it missed meanwhile.
+
+        An interval goes on at once, a cron with its next slot, a single moment when it comes, or at once if it has.
+        """
+        if self.every is not None:
+            return now
+        if slot >= now:
+            return slot
+        return self._cron.after(now) if self.cron else now
+
     def __str__(self) -> str:
         if self.every is not None:
             return f"every {durations.exact(self.every)}"

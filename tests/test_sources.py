@@ -103,7 +103,7 @@ def test_numbers_uuids_and_model_instances_are_subjects_too() -> None:
         (True, "is no subject"),
         ({"subject": "a", "per_hour": 0}, "per_hour=0 cannot be used"),
         ({"subject": "a", "perhour": 1}, "Did you mean 'per_hour'"),
-        ({"subject": "a", "every": 1, "cron": "* * * * *"}, "both say when"),
+        ({"subject": "a", "every": 1, "cron": "* * * * *"}, "each say when"),
         ({"subject": "a", "timezone": "Europe/Paris"}, "timezone= is about cron="),
     ],
 )

@@ -30,8 +30,10 @@ def running() -> Any:
 
 
 def schedule(*, paused: bool) -> int:
-    return ScheduleState.objects.values_list("pk", flat=True).get(paused=paused)
+    return ScheduleState.objects.values_list("pk", flat=True).get(paused=paused, name="")
 
+
+OTHERS, CHANGED = ("work", "", "by-hand"), ("work", "b", "")  # schedules
 
 VERBS: dict[str, tuple[str, Verb]] = {
     "cancel": ("cancel_job", lambda actor: control.cancel(waiting(), actor)),
@@ -45,6 +47,11 @@ VERBS: dict[str, tuple[str, Verb]] = {
     "pause schedule": ("pause_work", lambda actor: control.pause_schedule(schedule(paused=False), actor)),
     "resume schedule": ("resume_work", lambda actor: control.resume_schedule(schedule(paused=True), actor)),
     "trigger schedule": ("trigger_job", lambda actor: control.trigger_schedule(schedule(paused=False), actor)),
+    "add schedule": ("add_schedulestate", lambda actor: control.add_schedule("work", actor, every=60)),
+    "change schedule": ("change_schedulestate", lambda actor: control.change_schedule(OTHERS, actor, every=90)),
+    "restore schedule": ("change_schedulestate", lambda actor: control.restore_schedule(CHANGED, actor)),
+    "delete schedule": ("delete_schedulestate", lambda actor: control.delete_schedule(OTHERS, actor)),
+    "backfill": ("backfill_schedule", lambda actor: control.backfill(OTHERS, actor, start=T, end=T)),
     "limit": ("change_queuestate", lambda actor: control.limit_queue("mail", actor, concurrency=2)),
     "add window": (
         "add_maintenancewindow",
@@ -67,10 +74,10 @@ def something_to_do() -> None:
     Pause.objects.create(scope="queue", name="paused")
     QueueState.objects.create(name="limited", max_running=1)
     MaintenanceWindow.objects.create(name="nightly", start="03:00", minutes=20, enabled=False)
-    for subject, paused in (("a", True), ("b", False)):
-        ScheduleState.objects.create(
-            job_type="work", subject=subject, interval_seconds=60, next_run_at=T + timedelta(days=999), paused=paused
-        )
+    columns = {"job_type": "work", "interval_seconds": 60, "next_run_at": T + timedelta(days=999)}
+    ScheduleState.objects.create(**columns, subject="a", paused=True)
+    ScheduleState.objects.create(**columns, subject="b", overrides={"interval_seconds": 60})
+    ScheduleState.objects.create(**columns, name="by-hand", origin="admin")
 
 
 def everything() -> Any:

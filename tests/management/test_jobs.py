@@ -28,7 +28,7 @@ def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
 
 def test_each_verb_has_help_and_does_something() -> None:
     found = find_verbs()
-    assert {"show", "status", "trigger"} <= set(found)
+    assert {"backfill", "schedules", "show", "status", "trigger"} <= set(found)
     for verb in found.values():
         assert verb.__doc__
         assert callable(verb.handle)

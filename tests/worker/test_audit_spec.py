@@ -60,7 +60,7 @@ def test_a_run_is_running_with_start_and_worker_before_its_handler_is_called_and
 
 
 @pytest.mark.django_db
-@pytest.mark.spec("S1.22", "S1.23")
+@pytest.mark.spec("S1.22", "S1.23", "S2.27")
 def test_each_attempt_leaves_a_row_with_worker_times_outcome_and_log() -> None:
     ends = iter([RuntimeError("no"), None])
 

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app import values
 from jobs_app.catch_up import delays
-from jobs_app.errors import OptionInvalid
-from jobs_app.ids import slot_id
+from jobs_app.errors import JobsError, OptionInvalid
+from jobs_app.ids import EPOCH, slot_id
 from jobs_app.lifecycle.control.acting import Act, Acted, begin
-from jobs_app.lifecycle.control.schedule_rows import on_schedules, rows_of
-from jobs_app.lifecycle.database import database_now, jobs_connection
+from jobs_app.lifecycle.control.schedule_rows import NOT_FOUND, Matching, Name, each_named, lock, meant, target_of
+from jobs_app.lifecycle.control.schedules import why_gone, why_not_permitted
+from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
 from jobs_app.lifecycle.slots import SlotDrafts, enqueue_slots, known_slots
 from jobs_app.models import ScheduleState
-from jobs_app.registry import registry
+from jobs_app.options import Reader, read
+from jobs_app.text import clean
 
 MOST_SLOTS = 1000
-SLOTS_AT_ONCE = 500  # looked up in history by one statement
+MOST_AT_ONCE = 10_000  # one transaction makes them all, and their schedules wait for it
+MOST_LOOKED_AT = 100_000
+SLOTS_PER_LOOK = 500  # looked up by one statement
+NOTHING_MISSING = "has no slot without a run in that time"
+NOTHING_MADE = "got no job: its slots were made meanwhile, or another job holds its key"
+READERS: dict[str, Reader] = {
+    "start": values.moment,
+    "end": values.moment,
+    "most": partial(values.whole, low=1, high=MOST_AT_ONCE),
+    "spread": values.seconds,
+}
 
 
 @dataclass(kw_only=True)
@@ -34,22 +46,33 @@ class Backfilled(Acted):
     slots: int = 0  # without a run, in the range; counted up to one more than may be made
     known: int = 0  # that have a run already
     made: int = 0
+    is_capped: bool = False  # there are more than may be made
     dry_run: bool = False
-
-    @property
-    def is_capped(self) -> bool:
-        return self.slots > self.made
 
 
 @dataclass(frozen=True, kw_only=True)
-class Range:
+class Wish:
+    """What is asked for."""
+
     start: datetime
     end: datetime  # the last moment of it
+    most: int
+    spread: float  # seconds
 
     def slots(self, row: ScheduleState) -> Iterator[datetime]:
+        """An interval has its grid from where the schedule stands; a single moment is where it was taken."""
         anchor = row.next_run_at or row.last_slot or row.once_at
         first = row.timetable.around(anchor, self.start) if anchor else None
         return iter(()) if first is None else row.timetable.slots(first, self.end)
+
+
+class Slot(NamedTuple):
+    row: ScheduleState
+    at: datetime
+
+    @property
+    def run_id(self) -> UUID:
+        return slot_id(self.row.job_type, self.row.subject, self.row.name, self.at)
 
 
 def backfill(
@@ -68,72 +91,98 @@ def backfill(
     The jobs start over the next `spread` seconds. `dry_run` stores nothing and tells how many there would be.
     """
     act = begin("backfill", "backfill_schedule", actor, reason)
-    connection = jobs_connection()
-    span = _range(start, end, database_now(connection))
+    connection, named = jobs_connection(), meant(schedules)
+    wish = _wish(connection, {"start": start, "end": end, "most": most, "spread": spread})
     found = Backfilled(dry_run=dry_run)
-    for row in rows_of(connection, schedules):
-        if found.slots > most:
-            break
-        found.slots += len(_missing(connection, row, span, most=most + 1 - found.slots, found=found))
-    count = min(found.slots, most)
-    if dry_run or not count:
-        found.made = count
+    missing = _look(connection, wish, _usable(connection, act, named, found), found)
+    if dry_run:
+        found.made, found.moved = len(missing), _schedules_of(missing)
         return found
-    pace = deque(delays(count, _seconds(spread)))
-    found.add(on_schedules(schedules, act, partial(_why_not, act), partial(_fill, span, pace, found)))
+    with write_savepoint(connection):
+        _make(connection, wish, missing, found)
+        told = {"from": wish.start.isoformat(), "to": wish.end.isoformat(), "jobs": found.made}
+        act.record(connection, *target_of(connection, named), found, told)
     return found
 
 
-def _range(start: Any, end: Any, now: datetime) -> Range:
+def _wish(connection: BaseDatabaseWrapper, given: dict[str, Any]) -> Wish:
+    wish = Wish(**read(given, READERS, OptionInvalid, "backfill"))
+    if wish.start > wish.end:
+        raise OptionInvalid("backfill: start= is after end=.")
+    if wish.end > database_now(connection):
+        raise OptionInvalid("backfill: end= is in the future. Those slots will come by themselves.")
+    return wish
+
+
+def _usable(
+    connection: BaseDatabaseWrapper, act: Act, schedules: Matching | Sequence[Name], found: Backfilled
+) -> Iterator[tuple[Name, ScheduleState]]:
+    drafts = SlotDrafts()
+    for name, row in each_named(connection, schedules):
+        why = NOT_FOUND if row is None else _why_not(act, drafts, row)
+        if why is not None:
+            found.skipped[name] = why
+        elif row is not None:
+            yield name, row
+
+
+def _why_not(act: Act, drafts: SlotDrafts, row: ScheduleState) -> str | None:
+    if why := why_gone(row) or why_not_permitted(act, row):
+        return why
     try:
-        span = Range(start=values.moment(start), end=values.moment(end))
-    except ValueError as problem:
-        raise OptionInvalid(f"backfill: start={start!r}, end={end!r} cannot be used: {problem}.") from None
-    if not span.start <= span.end <= now:
-        raise OptionInvalid("backfill: start must not be after end, and end not in the future: those slots will come.")
-    return span
+        drafts.job(row, EPOCH, delay=0.0)
+    except JobsError as error:
+        return f"cannot make its jobs: {clean(error)}"
+    return None
 
 
-def _seconds(spread: Any) -> float:
-    try:
-        return values.seconds(spread)
-    except ValueError as problem:
-        raise OptionInvalid(f"backfill: spread={spread!r} cannot be used: {problem}.") from None
+def _look(
+    connection: BaseDatabaseWrapper, wish: Wish, named: Iterable[tuple[Name, ScheduleState]], found: Backfilled
+) -> list[Slot]:
+    """What there is to make, as far as it may be made; nothing is locked for it."""
+    names: dict[int, Name] = {}
+    missing: list[Slot] = []
+
+    def rows() -> Iterator[ScheduleState]:
+        for name, row in named:
+            names[row.pk] = name
+            yield row
+
+    for slot, has_run in _slots(connection, wish, rows()):
+        found.known += has_run
+        missing += [] if has_run else [slot]
+        if len(missing) > wish.most:
+            break
+        if found.known + len(missing) > MOST_LOOKED_AT:
+            raise OptionInvalid(f"backfill: more than {MOST_LOOKED_AT} slots. Take a shorter time, or fewer schedules.")
+    found.slots, found.is_capped = len(missing), len(missing) > wish.most
+    if not found.is_capped:  # else there are slots that nobody has looked at
+        complete = names.keys() - {slot.row.pk for slot in missing}
+        found.skipped |= {names[pk]: NOTHING_MISSING for pk in sorted(complete)}
+    return missing[: wish.most]
 
 
-def _why_not(act: Act, row: ScheduleState) -> str | None:
-    job_type = registry.find(row.job_type)
-    if job_type is None:
-        return f"is of job type {row.job_type!r}, which is gone from code"
-    return None if act.may(job_type.permission) else f"needs the permission {job_type.permission}"
+def _slots(connection: BaseDatabaseWrapper, wish: Wish, rows: Iterable[ScheduleState]) -> Iterator[tuple[Slot, bool]]:
+    """Each slot of the range, and whether it has a run."""
+    every = (Slot(row, moment) for row in rows for moment in wish.slots(row))
+    while some := list(islice(every, SLOTS_PER_LOOK)):
+        known = known_slots(connection, [slot.run_id for slot in some])
+        yield from ((slot, slot.run_id in known) for slot in some)
 
 
-def _fill(
-    span: Range,
-    pace: deque[float],
-    found: Backfilled,
-    connection: BaseDatabaseWrapper,
-    rows: Sequence[ScheduleState],
-) -> dict[str, Any]:
-    """Under the locks of the rows: no tick makes the same slots meanwhile."""
-    drafts, before = SlotDrafts(), found.made
-    for row in rows:
-        slots = _missing(connection, row, span, most=len(pace))
-        jobs = [drafts.job(row, slot, pace.popleft()) for slot in slots]
-        found.made += len(enqueue_slots(connection, jobs)) if jobs else 0
-    return {"from": span.start.isoformat(), "to": span.end.isoformat(), "jobs": found.made - before}
+def _make(connection: BaseDatabaseWrapper, wish: Wish, wanted: Sequence[Slot], found: Backfilled) -> None:
+    """Under the locks of the schedules, so that no tick and no other backfill makes the same slots meanwhile."""
+    rows = lock(connection, _schedules_of(wanted))
+    still = (slot for slot, has_run in _slots(connection, wish, rows) if not has_run)
+    slots, drafts = list(islice(still, len(wanted))), SlotDrafts()
+    pace = delays(len(slots), wish.spread)
+    jobs = [drafts.job(slot.row, slot.at, delay) for slot, delay in zip(slots, pace, strict=True)]
+    made = enqueue_slots(connection, jobs)
+    found.made = len(made)
+    found.moved = _schedules_of(slot for slot in slots if slot.run_id in made)
+    moved = set(found.moved)
+    found.skipped |= {row.pk: NOTHING_MADE for row in rows if row.pk not in moved}
 
 
-def _missing(
-    connection: BaseDatabaseWrapper, row: ScheduleState, span: Range, *, most: int, found: Backfilled | None = None
-) -> list[datetime]:
-    """The first slots of the range that no run has."""
-    missing: list[datetime] = []
-    slots = span.slots(row)
-    while len(missing) < most and (chunk := list(islice(slots, SLOTS_AT_ONCE))):
-        ids = {slot_id(row.job_type, row.subject, row.name, slot): slot for slot in chunk}
-        known = known_slots(connection, list(ids))
-        missing += [slot for run_id, slot in ids.items() if run_id not in known]
-        if found is not None:
-            found.known += len(known)
-    return missing[:most]
+def _schedules_of(slots: Iterable[Slot]) -> list[int]:
+    return list(dict.fromkeys(slot.row.pk for slot in slots))

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app import values
-from jobs_app.conf import get_settings
 from jobs_app.errors import OptionInvalid
+from jobs_app.ids import EPOCH
 from jobs_app.lifecycle.control.acting import Act, Acted, begin
-from jobs_app.lifecycle.control.schedule_rows import Name, lock
-from jobs_app.lifecycle.control.schedules import REPAIRED
+from jobs_app.lifecycle.control.schedule_rows import REPAIRED, lock_one, update
 from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
+from jobs_app.lifecycle.slots import SlotDrafts
 from jobs_app.models import Origin, ScheduleState
-from jobs_app.options import read, subject_text
-from jobs_app.payloads import checked
+from jobs_app.options import Reader, read, subject_text
+from jobs_app.redaction import redact
 from jobs_app.registry import JobType, registry
-from jobs_app.schedule_columns import COLUMNS, columns_of, first_slot, timetable_columns
-from jobs_app.schedule_options import READERS, ScheduleOptions, take
-from jobs_app.strict_json import dumps
+from jobs_app.schedule_columns import COLUMNS, TIMETABLE_COLUMNS, columns_of, first_slot
+from jobs_app.schedule_options import READERS, WHENS, ScheduleOptions, take
+from jobs_app.sources import sources
+from jobs_app.strict_json import loads
+
+NAMES: dict[str, Reader] = {
+    "subject": subject_text,
+    "name": lambda given: given if given == "" else values.name(given),
+}
+ANY_WHEN = "every=, per_hour=, cron= or at="
+CLOCK = ("cron", "timezone", "once_at")  # columns; another value starts from now
 
 
 def add_schedule(
@@ -31,50 +42,42 @@ def add_schedule(
 
     Other options as in `@job`. A job type has one schedule without a name for each subject; further ones have a name.
     """
-    act = begin("add_schedule", "add_schedulestate", actor, reason)
+    act = begin("add", "add_schedulestate", actor, reason)
     known = _permitted(act, job_type)
+    read({"subject": subject, "name": name}, NAMES, OptionInvalid, f"schedule of {job_type}")
     row = ScheduleState(job_type=job_type, subject=subject, name=name, origin=Origin.ADMIN)
-    _require_name(row)
     said = _read(row, options).over(known.schedule)
-    if said.timetable is None:
-        raise OptionInvalid(f"schedule {row}: when? Give every=, per_hour=, cron= or at=.")
     connection = jobs_connection()
     with write_savepoint(connection):
         now = database_now(connection)
-        _require_future(row, said, now)
-        _set(row, columns_of(said, subject=subject))
-        _require_payload(known, row)
-        row.next_run_at = first_slot(said, now)
-        _require_new(connection, row)
-        row.save(using=connection.alias, force_insert=True)
+        _require_when(row, said, now)
+        _put(row, {**columns_of(said, subject=subject), "next_run_at": first_slot(said, now)})
+        row.payload = _fitting_payload(row)
+        _insert(connection, row, known)
         acted = Acted(moved=[row.pk])
-        act.record(connection, "schedule", str(row), acted, {"when": str(row.timetable)})
+        given = {column: getattr(row, column) for column in _columns_besides_when(options)}
+        act.record(connection, "schedule", str(row), acted, {"when": str(row.timetable), "set": redact(given)})
     return acted
 
 
 def change_schedule(schedule: Any, actor: Any, reason: str = "", **options: Any) -> Acted:
-    """Change what is given and leave the rest. What code or a source says otherwise is overridden until `restore`.
+    """Change what is given and leave the rest; None is what the job type says, or what is usual.
 
-    Another interval counts from the slot that is next anyway; another cron from now. What was switched off by failures
-    is switched on again.
+    What code or a source says otherwise is overridden until `restore_schedule`. Another interval counts from the slot
+    that is next anyway; another cron from now. What was switched off by failures is switched on again.
     """
-    act = begin("change_schedule", "change_schedulestate", actor, reason)
+    act = begin("change", "change_schedulestate", actor, reason)
     connection = jobs_connection()
     with write_savepoint(connection):
-        row = _one(connection, getattr(schedule, "pk", schedule))
+        row = lock_one(connection, schedule)
         known = _permitted(act, row.job_type)
-        changes = _changes(row, options)
-        _require_future(row, _read(row, options), database_now(connection))
-        before = {name: getattr(row, name) for name in changes}
-        _set(row, changes)
-        _require_payload(known, row)
-        row.next_run_at = _next_slot(row, before, database_now(connection))
+        before = _change(row, known, options, database_now(connection))
+        after = {column: getattr(row, column) for column in before}
         if row.origin != Origin.ADMIN:
-            row.overrides = {**row.overrides, **{name: _as_json(value) for name, value in changes.items()}}
-        _set(row, REPAIRED)
-        row.save(using=connection.alias)
+            row.overrides |= {column: _as_json(value) for column, value in after.items()}
+        update(connection, [row], **after, next_run_at=row.next_run_at, overrides=row.overrides, **REPAIRED)
         acted = Acted(moved=[row.pk])
-        act.record(connection, "schedule", str(row), acted, _told(before, changes))
+        act.record(connection, "schedule", str(row), acted, {"changed": _differences(before, after)})
     return acted
 
 
@@ -85,90 +88,94 @@ def _permitted(act: Act, job_type: str) -> JobType:
     return known
 
 
-def _require_name(row: ScheduleState) -> None:
-    try:
-        subject_text(row.subject)
-        if row.name:
-            values.name(row.name)
-    except ValueError as problem:
-        raise OptionInvalid(f"schedule {row}: its subject or name cannot be used: {problem}.") from None
-
-
-def _read(row: ScheduleState, options: dict[str, Any]) -> ScheduleOptions:
+def _read(row: ScheduleState, options: Mapping[str, Any]) -> ScheduleOptions:
     try:
         return take(read(options, READERS, OptionInvalid, f"schedule {row}"))
     except ValueError as problem:
         raise OptionInvalid(f"schedule {row}: {problem}.") from None
 
 
-def _require_new(connection: BaseDatabaseWrapper, row: ScheduleState) -> None:
-    same = ScheduleState.objects.using(connection.alias).filter(
-        job_type=row.job_type, subject=row.subject, name=row.name
-    )
-    if same.exists() or (not row.subject and not row.name and registry.get(row.job_type).schedule.timetable):
-        raise OptionInvalid(f"there is a schedule {row} already. Change that one, or give this one another name=.")
+def _require_when(row: ScheduleState, said: ScheduleOptions, now: datetime) -> None:
+    if said.timetable is None:
+        raise OptionInvalid(f"schedule {row}: when? Give {ANY_WHEN}.")
+    if said.timetable.at is not None and said.timetable.at <= now:
+        raise OptionInvalid(f"schedule {row}: at={said.timetable.at} has passed. Give a later moment, or trigger it.")
 
 
-def _require_future(row: ScheduleState, options: ScheduleOptions, now: datetime) -> None:
-    moment = options.timetable.at if options.timetable else None
-    if moment is not None and moment <= now:
-        raise OptionInvalid(f"schedule {row}: at={moment} has passed already.")
+def _fitting_payload(row: ScheduleState) -> dict[str, Any]:
+    """The payload as it will be stored, if a tick can make jobs of it. Better to hear now than at each slot."""
+    return loads(SlotDrafts().job(row, EPOCH, delay=0.0).payload)
 
 
-def _require_payload(job_type: JobType, row: ScheduleState) -> None:
-    dumps(row.payload, limit=get_settings().max_payload_bytes)
-    checked(job_type, row.payload)
+def _insert(connection: BaseDatabaseWrapper, row: ScheduleState, known: JobType) -> None:
+    is_of_code = known.schedule.timetable is not None and sources.of(known.name, "subjects") is None
+    taken = OptionInvalid(f"there is a schedule {row} already. Change that one, or give this one another name=.")
+    if is_of_code and not row.subject and not row.name:
+        raise taken  # also before the first sync
+    try:
+        with transaction.atomic(using=connection.alias):
+            row.save(using=connection.alias, force_insert=True)
+    except IntegrityError:
+        raise taken from None
 
 
-def _one(connection: BaseDatabaseWrapper, name: Name) -> ScheduleState:
-    row = lock(connection, [name]).get(name)
-    if row is None:
-        raise OptionInvalid(f"there is no schedule {name!r}.")
-    return row
+def _change(row: ScheduleState, known: JobType, options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Put what was said into the row; the columns it is about, as they were before."""
+    said = _read(row, _with_its_clock(row, _require_sayable(row, options)))
+    columns = _columns_besides_when(options)
+    if said.timetable is not None:
+        _require_when(row, said, now)
+        columns += TIMETABLE_COLUMNS
+    # None is what nobody said: the default of the job type, of the subject, of the settings.
+    whole = replace(said.over(known.schedule), timetable=said.timetable or row.timetable)
+    full = columns_of(whole, subject=row.subject)
+    before = _put(row, {column: full[column] for column in columns})
+    payload = _fitting_payload(row)
+    if "payload" in before:
+        row.payload = payload
+    if any(before[column] != getattr(row, column) for column in CLOCK if column in before):
+        row.next_run_at = row.timetable.first(now)
+    return before
 
 
-def _changes(row: ScheduleState, options: dict[str, Any]) -> dict[str, Any]:
-    """The columns that are to change."""
+def _require_sayable(row: ScheduleState, options: Mapping[str, Any]) -> Mapping[str, Any]:
     if not options:
         raise OptionInvalid(f"schedule {row}: what shall change? Known are: {', '.join(READERS)}.")
     if "phase" in options:
         raise OptionInvalid(f"schedule {row}: phase= is about the first slot of a new schedule.")
-    if "timezone" in options and "cron" not in options and row.cron:
-        options = {**options, "cron": row.cron}
-    said = _read(row, options)
-    columns = {COLUMNS.get(name, name): getattr(said, name) for name in options if hasattr(said, name)}
-    # None is what nobody said: the default of the job type, of the subject, of the settings.
-    usual = columns_of(said.over(registry.get(row.job_type).schedule).over(_now(row)), subject=row.subject)
-    filled = {name: usual[name] if value is None else value for name, value in columns.items()}
-    return filled | (timetable_columns(said.timetable) if said.timetable else {})
+    if any(options.get(when, when) is None for when in WHENS):
+        raise OptionInvalid(f"schedule {row}: it must come at some time. Give {ANY_WHEN}, or pause it.")
+    return options
 
 
-def _now(row: ScheduleState) -> ScheduleOptions:
-    return ScheduleOptions(timetable=row.timetable)
+def _with_its_clock(row: ScheduleState, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A cron and its zone say one thing together: the one that is not given stays."""
+    given = {name for name in (*WHENS, "timezone") if name in options}
+    if row.cron and given and given <= {"cron", "timezone"}:
+        return {"cron": row.cron, "timezone": row.timezone, **options}
+    return options
 
 
-def _next_slot(row: ScheduleState, before: dict[str, Any], now: datetime) -> datetime | None:
-    clock = {name: value for name, value in before.items() if name in ("cron", "timezone", "once_at")}
-    is_other_clock = any(value != getattr(row, name) for name, value in clock.items())
-    if is_other_clock or row.next_run_at is None:
-        return row.timetable.first(now)
-    return row.next_run_at
+def _columns_besides_when(options: Iterable[str]) -> list[str]:
+    return [COLUMNS.get(name, name) for name in options if name not in (*WHENS, "timezone", "phase")]
 
 
-def _set(row: ScheduleState, columns: dict[str, Any]) -> None:
-    for name, value in columns.items():
-        setattr(row, name, value)
+def _put(row: ScheduleState, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Set them; what they were."""
+    before = {column: getattr(row, column) for column in columns}
+    for column, value in columns.items():
+        setattr(row, column, value)
+    return before
 
 
 def _as_json(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _told(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "changed": {
-            name: {"from": _as_json(before[name]), "to": _as_json(after[name])}
-            for name in after
-            if before[name] != after[name]
-        }
+def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    found = {
+        column: {"from": _as_json(before[column]), "to": _as_json(after[column])}
+        for column in after
+        if before[column] != after[column]
     }
+    return redact(found)

@@ -13,12 +13,15 @@ from django.db.models import Q, QuerySet
 
 from jobs_app.errors import OptionInvalid
 from jobs_app.lifecycle.control.acting import Act, Acted
-from jobs_app.lifecycle.database import jobs_connection, write_savepoint
+from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
 from jobs_app.models import ScheduleState
 from jobs_app.registry import registry
 
 SCHEDULES_PER_CHUNK = 200
 MATCHING_PER_CHUNK = 2000  # one statement changes them all, and none is named in the event
+LARGEST_ID = 2**63 - 1
+NOT_FOUND = "does not exist"
+REPAIRED = {"disabled": False, "failures": 0, "failing_since": None, "last_error": ""}
 
 Name: TypeAlias = int | tuple[str, str, str]  # its id, or its job type, subject and name
 WhyNot: TypeAlias = Callable[[ScheduleState], str | None]
@@ -33,28 +36,28 @@ class Matching:
     subject: str | None = None
 
     def __post_init__(self) -> None:
-        if self.job_type is not None and self.job_type not in registry:
-            rows = ScheduleState.objects.filter(job_type=self.job_type)
-            if not rows.exists():
-                registry.get(self.job_type)  # a slip of the pen would change nothing, and nobody would notice
+        if self.job_type is None or self.job_type in registry:
+            return
+        if not self._rows(jobs_connection()).exists():
+            registry.get(self.job_type)  # a slip of the pen would change nothing, and nobody would notice
 
     @property
     def target(self) -> tuple[str, str]:
-        named = {"job_type": self.job_type, "subject": self.subject}
-        given = {kind: name for kind, name in named.items() if name is not None}
-        return (next(iter(given)), next(iter(given.values()))) if len(given) == 1 else ("schedules", self._both)
-
-    @property
-    def _both(self) -> str:
-        return "all" if self.job_type is None else f"{self.job_type} {self.subject}"
+        if self.job_type is None and self.subject is None:
+            return "schedules", "all"
+        if self.subject is None:
+            return "job_type", str(self.job_type)
+        return ("subject", self.subject) if self.job_type is None else ("schedules", f"{self.job_type} {self.subject}")
 
     def ids(self, connection: BaseDatabaseWrapper) -> list[int]:
-        rows = ScheduleState.objects.using(connection.alias)
-        if self.job_type is not None:
-            rows = rows.filter(job_type=self.job_type)
+        rows = self._rows(connection)
         if self.subject is not None:
             rows = rows.filter(subject=self.subject)
         return list(rows.order_by("pk").values_list("pk", flat=True))
+
+    def _rows(self, connection: BaseDatabaseWrapper) -> QuerySet[ScheduleState]:
+        rows = ScheduleState.objects.using(connection.alias)
+        return rows.all() if self.job_type is None else rows.filter(job_type=self.job_type)
 
 
 def schedules_of(*, job_type: str | None = None, subject: str | None = None) -> Matching:
@@ -62,46 +65,83 @@ def schedules_of(*, job_type: str | None = None, subject: str | None = None) -> 
     return Matching(job_type=job_type, subject=subject)
 
 
-def rows_of(connection: BaseDatabaseWrapper, schedules: Any) -> Iterator[ScheduleState]:
-    """What they name, as it is now, not locked; a chunk in memory at a time."""
-    names: Sequence[Name] = schedules.ids(connection) if isinstance(schedules, Matching) else _names(schedules)
-    for first in range(0, len(names), MATCHING_PER_CHUNK):
-        yield from _rows(connection, names[first : first + MATCHING_PER_CHUNK])
+def meant(schedules: Any) -> Matching | list[Name]:
+    """The same in a form that can be gone through more than once."""
+    return schedules if isinstance(schedules, Matching) else _names(schedules)
 
 
 def on_schedules(schedules: Any, act: Act, why_not: WhyNot, change: Change) -> Acted:
     """Let `change` act on the rows of each chunk for which there is no reason why not."""
-    connection = jobs_connection()
-    total = Acted()
+    connection, total = jobs_connection(), Acted()
     matching = schedules if isinstance(schedules, Matching) else None
-    names: Sequence[Name] = _names(schedules) if matching is None else matching.ids(connection)
-    size = SCHEDULES_PER_CHUNK if matching is None else MATCHING_PER_CHUNK
-    for first in range(0, len(names), size):
-        chunk = names[first : first + size]
+    for chunk in _chunks(connection, meant(schedules)):
         with write_savepoint(connection):
-            found = lock(connection, chunk)
+            found = _by_name(lock(connection, chunk))
             acted, rows = _split(chunk, found, why_not)
             detail = change(connection, rows)
             if len(chunk) > 1 and matching is None:
                 detail = {"moved": acted.moved, **detail}
-            target = matching.target if matching else _target(chunk, found)
-            act.record(connection, *target, acted, detail)
+            act.record(connection, *(matching.target if matching else _target(chunk, found)), acted, detail)
         total.add(acted)
     return total
 
 
-def lock(connection: BaseDatabaseWrapper, names: Sequence[Name]) -> dict[Name, ScheduleState]:
-    found: dict[Name, ScheduleState] = {}
-    for row in _rows(connection, names).select_for_update():
-        found[row.pk] = found[row.job_type, row.subject, row.name] = row
-    return found
+def each_named(
+    connection: BaseDatabaseWrapper, schedules: Matching | Sequence[Name]
+) -> Iterator[tuple[Name, ScheduleState | None]]:
+    """Each name that is meant, with its row as it is now, not locked; a chunk in memory at a time."""
+    for chunk in _chunks(connection, schedules):
+        found = _by_name(_rows(connection, chunk))
+        yield from ((name, found.get(name)) for name in chunk)
+
+
+def target_of(connection: BaseDatabaseWrapper, schedules: Matching | Sequence[Name]) -> tuple[str, str]:
+    """What an event says that an act was about."""
+    if isinstance(schedules, Matching):
+        return schedules.target
+    return _target(schedules, _by_name(_rows(connection, schedules[:1])))
+
+
+def lock(connection: BaseDatabaseWrapper, names: Sequence[Name]) -> list[ScheduleState]:
+    """Those that exist, in the order in which everybody locks them."""
+    return list(_rows(connection, names).select_for_update())
+
+
+def lock_one(connection: BaseDatabaseWrapper, schedule: Any) -> ScheduleState:
+    names = _names(schedule)
+    if len(names) != 1:
+        raise OptionInvalid("schedules are changed one by one: name one of them.")
+    found = lock(connection, names)
+    if not found:
+        raise OptionInvalid(f"there is no schedule {names[0]!r}. See manage.py jobs schedules.")
+    return found[0]
+
+
+def update(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState], **changes: Any) -> None:
+    same = ScheduleState.objects.using(connection.alias).filter(pk__in=[row.pk for row in rows])
+    same.update(updated_at=database_now(connection), **changes)
+
+
+def _chunks(connection: BaseDatabaseWrapper, schedules: Matching | Sequence[Name]) -> Iterator[Sequence[Name]]:
+    names, size = schedules, SCHEDULES_PER_CHUNK
+    if isinstance(names, Matching):
+        names, size = names.ids(connection), MATCHING_PER_CHUNK
+    return (names[first : first + size] for first in range(0, len(names), size))
 
 
 def _rows(connection: BaseDatabaseWrapper, names: Sequence[Name]) -> QuerySet[ScheduleState]:
     full = [name for name in names if isinstance(name, tuple)]
     wanted = [Q(job_type=job_type, subject=subject, name=name) for job_type, subject, name in full]
-    by_any_name = reduce(or_, wanted, Q(pk__in=[name for name in names if isinstance(name, int)]))
+    ids = [name for name in names if isinstance(name, int) and name <= LARGEST_ID]  # a larger one no column can hold
+    by_any_name = reduce(or_, wanted, Q(pk__in=ids))
     return ScheduleState.objects.using(connection.alias).filter(by_any_name).order_by("pk")
+
+
+def _by_name(rows: Iterable[ScheduleState]) -> dict[Name, ScheduleState]:
+    found: dict[Name, ScheduleState] = {}
+    for row in rows:
+        found[row.pk] = found[row.job_type, row.subject, row.name] = row
+    return found
 
 
 def _names(schedules: Any) -> list[Name]:
@@ -124,7 +164,7 @@ def _split(
     acted, rows = Acted(), []
     for name in names:
         row = found.get(name)
-        why = "does not exist" if row is None else why_not(row)
+        why = NOT_FOUND if row is None else why_not(row)
         if why is not None:
             acted.skipped[name] = why
         elif row is not None:
@@ -134,7 +174,7 @@ def _split(
 
 
 def _target(names: Sequence[Name], found: dict[Name, ScheduleState]) -> tuple[str, str]:
-    if len(names) > 1:
+    if len(names) != 1:
         return "schedules", f"{len(names)} schedules"
     [name] = names
     return "schedule", str(found.get(name, name))

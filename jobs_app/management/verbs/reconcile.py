@@ -13,8 +13,8 @@ from jobs_app.lifecycle import control
 from jobs_app.lifecycle.control import Reconciled
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.lifecycle.stale import Stale
+from jobs_app.management.acts import add_act_arguments
 from jobs_app.management.output import Output
-from jobs_app.management.verbs.trigger import default_actor
 
 KEPT = "kept"
 MOVED = {"requeue": "queued again", "fail": "failed", "cancel": "cancelled"}
@@ -25,8 +25,7 @@ def add_arguments(parser: CommandParser) -> None:
     add("--dry-run", action="store_true", help="only tell")
     usual = ", ".join(get_settings().reconcile_applies) or "none"
     add("--kind", action="append", choices=RECONCILABLE, help=f"move on these; {usual} if left out")
-    add("--actor", default=default_actor(), help="who acts; %(default)s if left out")
-    add("--reason", default="", help="why; kept with the control event")
+    add_act_arguments(parser)
 
 
 def handle(options: dict[str, Any], out: Output) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +13,7 @@ from jobs_app import durations
 from jobs_app.errors import WaitTimeout
 from jobs_app.handles import RunHandle
 from jobs_app.insights import runs
+from jobs_app.management.acts import add_act_arguments
 from jobs_app.management.arguments import moment, period, seconds
 from jobs_app.management.output import Output, shown
 from jobs_app.management.runs import run_data
@@ -38,8 +38,7 @@ def add_arguments(parser: CommandParser) -> None:
     add("--priority", type=int, help="from -100 to 100, higher is sooner")
     add("--key", help="jobs with the same key are subject to the type's policy together")
     add("--idempotency-key", metavar="KEY", help="used before: give that run instead of a new one")
-    add("--actor", default=default_actor(), help="who asks; %(default)s if left out")
-    add("--reason", default="", help="why; kept with the control event")
+    add_act_arguments(parser)
     add("--wait", action="store_true", help="until the run has ended; exit code 6 if it did not succeed")
     add("--timeout", type=period, default=WAIT_SECONDS, help="how long to --wait, %(default)g s; then exit code 5")
 
@@ -73,14 +72,6 @@ def read_payload(text: str) -> dict[str, Any]:
     if not isinstance(payload, dict):
         raise CommandError(f'the payload is a JSON object, as {{"user_id": 7}}, not {text[:50]!r}.')
     return payload
-
-
-def default_actor() -> str:
-    """Marked as a name of this machine: it need not be the site's user of that name."""
-    try:
-        return f"cli:{getpass.getuser()}"
-    except (OSError, KeyError, ImportError):  # a container's user need not have a name
-        return "cli"
 
 
 def _wait(run: RunHandle, timeout: float) -> None:

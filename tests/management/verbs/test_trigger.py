@@ -48,6 +48,7 @@ def test_it_prints_the_id_and_nothing_else() -> None:
     assert (stored.job_type, stored.payload, words) == ("greet", {"name": "Ada"}, "")
 
 
+@pytest.mark.spec("S2.29")
 def test_options_are_those_of_an_enqueue() -> None:
     with frozen_clock(NOON):
         jobs("trigger", "greet", "--subject=t-1", "--delay=5m", "--priority=-7", "--key=k", "--actor=ada")
@@ -62,14 +63,6 @@ def test_who_asks_is_the_user_of_this_machine(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("LOGNAME", "grace")
     jobs("trigger", "greet")
     assert Job.objects.get().actor == "cli:grace"
-
-
-def test_a_user_without_a_name_can_ask_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nameless() -> str:
-        raise KeyError("getpwuid(): uid not found: 1000")
-
-    monkeypatch.setattr(trigger.getpass, "getuser", nameless)
-    assert trigger.default_actor() == "cli"
 
 
 def test_the_payload_comes_from_a_file_or_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
