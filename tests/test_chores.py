@@ -161,7 +161,7 @@ def test_without_a_person_only_expired_leases_are_moved_on(settings: Any) -> Non
         Job.objects.filter(pk=lost.id).update(worker_id="gone", lease_expires_at=T + timedelta(hours=1))
     with at(31):
         recover(connection, leases=False)
-        assert result_of("jobs.reconcile") == {"moved": [str(expired.id)], "kept": {"lost": 1}}
+        assert result_of("jobs.reconcile") == {"moved": 1, "kept": {"lost": 1}}
         assert get_run(expired.id).status == "retrying"
         assert get_run(lost.id).status == "running"
     event = ControlEvent.objects.get()
@@ -172,7 +172,8 @@ def test_what_is_moved_on_without_a_person_can_be_set(settings: Any) -> None:
     settings.JOBS = {"RECONCILE_APPLIES": ["lost"]}
     with at(0):
         lost = one_running()
-        assert result_of("jobs.reconcile") == {"moved": [str(lost.id)], "kept": {}}
+        assert result_of("jobs.reconcile") == {"moved": 1, "kept": {}}
+        assert get_run(lost.id).status == "retrying"
 
 
 def test_what_is_left_as_it_is_is_told_when_it_changes(caplog: pytest.LogCaptureFixture) -> None:

@@ -34,16 +34,17 @@ class Recovered(NamedTuple):
 
 
 # The last column counts the attempts of this job that were lost before.
-EXPIRED = """
+_EXPIRED = """
 SELECT id, token, job_type, worker_id, policy, cancel_requested, attempts - free_attempts, max_attempts,
        (SELECT count(*) FROM jobs_app_jobattempt AS tried WHERE tried.job_id = job.id AND tried.outcome = 'lost')
-  FROM jobs_app_job AS job WHERE state = 'running' AND lease_expires_at < {now}{which}
+  FROM jobs_app_job AS job WHERE state = 'running' AND lease_expires_at < {{now}}{which}
  ORDER BY lease_expires_at LIMIT %(limit)s
 """
+EXPIRED = _EXPIRED.format(which="")
+OWN_EXPIRED = _EXPIRED.format(which=f" AND queue = '{SYSTEM_QUEUE}'")
 TOO_LATE = """
 SELECT id FROM jobs_app_job AS job WHERE state = 'queued' AND expires_at <= {now} ORDER BY expires_at LIMIT %(limit)s
 """
-OWN = f" AND queue = '{SYSTEM_QUEUE}'"
 PASSING_LOCKED = " FOR NO KEY UPDATE OF job SKIP LOCKED"
 
 
@@ -107,7 +108,7 @@ def lost_text(worker_id: str) -> str:
 
 def _recover_batch(connection: BaseDatabaseWrapper, leases: bool, random: Callable[[], float]) -> Recovered:
     with pinned_transaction(connection):
-        lost = [_verdict(row, random) for row in _select(connection, EXPIRED, "" if leases else OWN)]
+        lost = [_verdict(row, random) for row in _select(connection, EXPIRED if leases else OWN_EXPIRED)]
         late = [_expired(read_uuid(row[0])) for row in _select(connection, TOO_LATE)]
         return Recovered(
             requeued=requeue(connection, [one for one in lost if one.state == "queued"], EXPIRED_LEASE),
@@ -135,8 +136,8 @@ def _backoff(job_type: str) -> Backoff:
     return Backoff(base=settings.backoff_base_seconds, cap=settings.backoff_max_seconds)
 
 
-def _select(connection: BaseDatabaseWrapper, sql: str, which: str = "") -> list[tuple[Any, ...]]:
-    sql = sql.format(now=now_sql(connection), which=which) + (PASSING_LOCKED if is_postgres(connection) else "")
+def _select(connection: BaseDatabaseWrapper, sql: str) -> list[tuple[Any, ...]]:
+    sql = sql.format(now=now_sql(connection)) + (PASSING_LOCKED if is_postgres(connection) else "")
     with connection.cursor() as cursor:
         cursor.execute(sql, {"now": now_parameter(connection), "limit": ROWS_PER_STATEMENT})
         return cursor.fetchall()

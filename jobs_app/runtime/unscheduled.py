@@ -12,7 +12,7 @@ from jobs_app.lifecycle.enqueue import enqueue_one
 from jobs_app.lifecycle.presence import is_any_alive
 from jobs_app.lifecycle.turns import take_turn
 from jobs_app.models import ScheduleState, WorkerKind
-from jobs_app.registry import SYSTEM_QUEUE, JobType, registry
+from jobs_app.registry import SYSTEM_NAMES, SYSTEM_QUEUE, JobType, registry
 
 
 def enqueue_own(connection: BaseDatabaseWrapper, go_on: Callable[[], bool]) -> bool:
@@ -26,7 +26,7 @@ def enqueue_own(connection: BaseDatabaseWrapper, go_on: Callable[[], bool]) -> b
 
 def _due_by(connection: BaseDatabaseWrapper) -> Iterator[tuple[JobType, float]]:
     """Each with the seconds between two of it."""
-    paused = ScheduleState.objects.using(connection.alias).filter(job_type__startswith="jobs.", paused=True)
+    paused = ScheduleState.objects.using(connection.alias).filter(job_type__startswith=SYSTEM_NAMES, paused=True)
     names = set(paused.values_list("job_type", flat=True))
     for job_type in registry:
         timetable = job_type.schedule.timetable

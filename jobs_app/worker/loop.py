@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from django.db.backends.base.base import BaseDatabaseWrapper
-
 import jobs_app
 from jobs_app import logs
 from jobs_app.conf import get_settings
@@ -18,6 +16,7 @@ from jobs_app.lifecycle.presence import Presence
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.janitor import Janitor, usual_chores
+from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.runtime.unscheduled import enqueue_own
 from jobs_app.serving import Serving
@@ -75,8 +74,7 @@ class Worker:
         options = self.options
         self.identity = Identity.new(options.name)
         self._id, self._short_name = self.identity.id, self.identity.short
-        self.hangar = Hangar()
-        self.pace = Pace()
+        self.hangar, self.pace = Hangar(), Pace()
         self.stop_requested = threading.Event()
         self._claimed = 0
         self._enough = options.concurrency  # in hand; with fewer there is room for more
@@ -85,11 +83,10 @@ class Worker:
         self._serving = Serving(options.queues, options.excluded)
         self.types = ServedTypes(self._crew.is_loop_blocked)
         stays = not options.once  # the app's own chores are for workers that do
-        self.janitor = Janitor(
-            [*usual_chores(), enqueue_own] if stays else usual_chores(),
-            first_after=FIRST_CHORES_SECONDS if stays else 0.0,
-        )
-        self.chores = ReservedSlot(self.identity, lease=options.lease, may_take=self._is_known) if stays else None
+        seen_to = [*usual_chores(), enqueue_own] if stays else usual_chores()
+        self.janitor = Janitor(seen_to, first_after=FIRST_CHORES_SECONDS if stays else 0.0)
+        self.chores = ReservedSlot(self.identity, lease=options.lease, may_take=lambda _: self.beat.is_announced)
+        self._aside: list[Loop] = [self.janitor, self.chores] if stays else [self.janitor]
         self.claimer = Claimer(
             worker_id=self.identity.id,
             serving=self._serving,
@@ -104,7 +101,7 @@ class Worker:
             in_hand=lambda: [flight.job for flight in self.hangar.open()],
             launch=self._launch,
             call_janitor=self.janitor.wake.set,
-            call_chores=self.chores.wake.set if self.chores else lambda: None,
+            call_chores=self.chores.wake.set,
         )
         self.handing_over = HandingOver(self.claimer, self._launch, may_start=self._may_start)
         self.finisher = Finisher(self.hangar, self._stored, self.handing_over, self._ran)
@@ -125,7 +122,7 @@ class Worker:
         tidying.install()
         if self._serves_processes():
             self._crew.warm()
-        for loop in (self.beat, self.finisher, self.claimer, self.listener, self.janitor, self.chores):
+        for loop in (self.beat, self.finisher, self.claimer, self.listener, *self._aside):
             if loop is not None:
                 loop.start()
 
@@ -133,9 +130,8 @@ class Worker:
         """Stop claiming, let handlers finish while the grace lasts, then release, fail or leave what still runs."""
         give_up = time.monotonic() + self.options.grace
         self.stop_requested.set()
-        self.janitor.stop()
-        if self.chores is not None:
-            self.chores.stop()
+        for loop in self._aside:
+            loop.stop()
         self.claimer.stop()
         self.claimer.join(STOP_CLAIMING_SECONDS)
         self._give_back(self._crew.take_back())
@@ -173,9 +169,6 @@ class Worker:
             return Room(now=now, ahead=0)
         ahead = min(self.options.concurrency + ahead - in_hand - now, left - now)
         return Room(now=now, ahead=ahead, beside=max(0, min(self.options.concurrency - running, left)))
-
-    def _is_known(self, connection: BaseDatabaseWrapper) -> bool:
-        return self.beat.is_announced
 
     def _serves_processes(self) -> bool:
         return any(job_type.isolation == "process" and self._serving(job_type.queue) for job_type in registry)
@@ -287,9 +280,8 @@ class Worker:
         if self.listener is not None:
             self.listener.stop()
         self.finisher.join(LOOK_SECONDS)
-        self.janitor.join(STOP_CLAIMING_SECONDS)
-        if self.chores is not None:
-            self.chores.join(STOP_CLAIMING_SECONDS)
+        for loop in self._aside:
+            loop.join(STOP_CLAIMING_SECONDS)
         self.beat.stop()
         self.beat.join(STOP_CLAIMING_SECONDS)
 

@@ -31,6 +31,7 @@ from jobs_app.worker.runner import run
 logger = logging.getLogger("jobs_app.worker")
 
 LOOK_EVERY_SECONDS = 60.0  # by itself; the claimer, which sees all queues, wakes it sooner
+REST_SECONDS = 2.0  # at least, after a look that found nothing to take: what waits may be due later, or for others
 
 MayTake = Callable[[BaseDatabaseWrapper], bool]
 
@@ -62,6 +63,7 @@ class ReservedSlot(Loop):
     def run_once(self) -> None:
         if self._flight is None and not self._take():
             self.connection.close()  # most of the time it has no use for one
+            self._ending.wait(min(REST_SECONDS, self._look_every))
             self.pause(self._look_every)
         elif self._flight is not None:
             self._see_through(self._flight)

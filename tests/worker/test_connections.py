@@ -44,6 +44,11 @@ def cut() -> int:
         return len(cursor.fetchall())
 
 
+def holding() -> Any:
+    """What the test enqueued and runs; the app's own chores come and go."""
+    return Job.objects.filter(queue="default")
+
+
 @pytest.mark.spec("S1.3", "S3.R7")
 def test_busy_connections_keep_no_lease_from_being_extended_and_there_are_few_of_them(
     start: Start, samples: Any, ledger: Ledger, tmp_path: Path
@@ -53,13 +58,13 @@ def test_busy_connections_keep_no_lease_from_being_extended_and_there_are_few_of
     finished(*samples.query.enqueue_many([{}] * 50), samples.aping.enqueue())
     runs = samples.use_connection.enqueue_many([{"until": str(gate)}] * 4)
     ledger.wait("began", 4)
-    first = {row.id: row.lease_expires_at for row in Job.objects.all()}
+    first = {row.id: row.lease_expires_at for row in holding()}
     most = 0
 
     def kept_for_three_leases() -> bool:
         nonlocal most
         most = max(most, len(backends()))
-        return all((row.lease_expires_at - first[row.id]).total_seconds() > 3 for row in Job.objects.all())
+        return all((row.lease_expires_at - first[row.id]).total_seconds() > 3 for row in holding())
 
     until(kept_for_three_leases, every=0.05)
     # Threads, our own loops, the scheduler; for a moment the janitor, and the reserved slot with the chore in it.
@@ -69,7 +74,7 @@ def test_busy_connections_keep_no_lease_from_being_extended_and_there_are_few_of
     assert [outcomes(run) for run in runs] == [["success"]] * 4
     until(lambda: len(backends()) == 4 + 1, every=0.05)
     worker.stop()
-    assert backends() == []
+    until(lambda: backends() == [], every=0.02)
 
 
 @pytest.mark.spec("S3.R7")

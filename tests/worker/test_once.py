@@ -13,8 +13,11 @@ import pytest
 from jobs_app import Backoff, Cancel, Snooze, job
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import Job, JobRun
+from jobs_app.runtime.identity import Identity
+from jobs_app.serving import Serving
 from jobs_app.worker.loop import Worker
 from jobs_app.worker.once import OnceReport
+from jobs_app.worker.reserved_slot import ReservedSlot
 from tests.waiting import until
 from tests.worker.harness import outcomes, state, working
 
@@ -96,6 +99,23 @@ def test_only_what_is_served_is_counted_and_run() -> None:
     assert "📊 Found 1 pending jobs to process" in lines
     assert lines[-1] == "📊 Worker completed - Processed: 1 | Success: 1 | Retry: 0 | Failed: 0"
     assert [state(run) for run in runs] == [None, "queued", "queued"]
+
+
+def test_the_apps_own_chores_are_neither_counted_nor_told() -> None:
+    @job(name="jobs.own", queue="jobs.system")
+    def own() -> None: ...
+
+    own.enqueue()
+    lines: list[str] = []
+    report = OnceReport(lines.append, Serving())
+    report.begin()
+    ReservedSlot(Identity.new(), lease=30, may_take=lambda connection: True).work_off()
+    report.end()
+    assert JobRun.objects.get().state == "succeeded"
+    assert lines[1:] == [
+        "📊 No pending jobs found",
+        "📊 Worker completed - Processed: 0 | Success: 0 | Retry: 0 | Failed: 0",
+    ]
 
 
 def test_cancelled_and_snoozed_jobs_are_processed() -> None:
