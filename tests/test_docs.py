@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from jobs_app.models import ControlEvent, Job
 from jobs_app.scheduler.sync import sync_declared
 from jobs_app.testing import run_job, run_jobs
 from tests.lifecycle.rows import done, one_running, stored
+from tests.management.calling import jobs
 
 pytestmark = pytest.mark.django_db
 
@@ -79,6 +81,20 @@ def test_no_example_is_left_out() -> None:
     written = sum((DOCS / f"{page}.md").read_text().count("\n```python\n") for page in PAGES)
     files = len(re.findall(r"\n```python\n# \S+\.py\n", (DOCS / "testing.md").read_text()))
     assert sum(len(BLOCK.findall((DOCS / f"{page}.md").read_text())) for page in PAGES) == written - files
+    assert {section.page for section in SECTIONS.values()} == set(PAGES)
+
+
+def test_a_command_that_is_shown_prints_what_is_shown() -> None:
+    shown = re.findall(
+        r"^```console\n\$ python manage\.py jobs (.*?)\n(.*?)^```", (DOCS / "cron.md").read_text(), CONSOLE
+    )
+    assert shown
+    for command, printed in shown:
+        assert jobs(*shlex.split(command))[0] == printed
+
+
+def test_every_act_of_operators_is_shown_and_does_something(shop: dict[str, Any]) -> None:
+    shown = "".join(section.code for section in sections("control"))
     unshown = {name for name in control.__all__ if f"control.{name}(" not in shown}
     assert unshown == {"Acted", "Backfilled", "Reconciled"}
     for name in ("control: On runs", "control: On what is still to come", "control: On schedules"):
