@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from django.db.backends.base.base import BaseDatabaseWrapper
+
 from jobs_app.conf import get_settings
-from jobs_app.lifecycle.database import jobs_connection, prepare
+from jobs_app.lifecycle.database import database_now, jobs_connection, prepare
+from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.janitor import Janitor
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.runtime.stopping import StopSignals
+from jobs_app.scheduler.due import ticking_types
 from jobs_app.scheduler.due_items import DueFound
 from jobs_app.scheduler.loop import Scheduler, say_switched_off
 from jobs_app.scheduler.reading import read_source
@@ -57,10 +61,18 @@ def tick_once() -> int:
     prepare(connection)
     sync_declared(connection)
     due = [found for source in sources if isinstance(found := read_source(connection, source, lambda: True), DueFound)]
-    ticked = tick(connection)
+    ticked = _tick_all(connection)
     recover_silent(connection)
     _say(ticked, due)
     return PARTLY_DONE if ticked.failed or any(found.refused for found in due) else 0
+
+
+def _tick_all(connection: BaseDatabaseWrapper) -> Ticked:
+    """What became of the host's schedules. Nobody asked for the app's own chores, so nothing is told of them."""
+    types = ticking_types(connection, database_now(connection))
+    own = [name for name in types if registry.get(name).queue == SYSTEM_QUEUE]
+    tick(connection, job_types=own)
+    return tick(connection, job_types=[name for name in types if name not in own])
 
 
 def _say(ticked: Ticked, due: Sequence[DueFound]) -> None:

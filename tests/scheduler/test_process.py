@@ -182,6 +182,16 @@ def test_one_tick_tells_what_it_found_and_made(caplog: pytest.LogCaptureFixture)
 
 
 @pytest.mark.django_db
+@pytest.mark.spec("S4.16")
+def test_one_tick_does_not_speak_of_the_apps_own_chores(chores: Any, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "jobs_app"), frozen_clock(NOON):
+        assert tick_once() == 0
+    assert Job.objects.filter(queue="jobs.system").count() == 3
+    assert [line[0] for line in told(caplog)] == ["⏰", "📊", "✅", "🎉"]
+    assert "📊 0 schedules found" in told(caplog)
+
+
+@pytest.mark.django_db
 def test_one_tick_with_a_failure_is_partly_done(caplog: pytest.LogCaptureFixture) -> None:
     @job
     def charge() -> None: ...
