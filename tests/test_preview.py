@@ -48,7 +48,7 @@ def test_a_repetition_tells_both_passes() -> None:
         ("26. 02:00", ""),
     ]
     assert told("0 * * * *", "Europe/Paris", "2026-03-29T00:30Z", 2) == [("29. 03:00", ""), ("29. 04:00", "")]
-    assert told("20 30 2 * * *", "Europe/Paris", "2026-10-25T00:00Z", 1) == [
+    assert told("20 */30 2 * * *", "Europe/Paris", "2026-10-25T00:15Z", 1) == [
         ("25. 02:30", "clocks go back: 02:30:20 comes twice, both count")
     ]
 

@@ -46,16 +46,15 @@ def parse(expression: str, timezone: str = "UTC") -> Cron:
     """Read an expression, or say what to write instead.
 
     When clocks change, a time of day happens once, as with Debian's cron: a repeated one the first time, a skipped one
-    at the change. An expression that repeats (its minute or its hour begins with `*`), or that has seconds, follows
-    elapsed time instead: it happens whenever the clock shows a time that fits, twice or not at all.
+    at the change. An expression that repeats (its minute or its hour begins with `*`) follows elapsed time instead: it
+    happens whenever the clock shows a time that fits, twice or not at all.
     """
     second, minute, hour, *days = split(expression)
     fields = read((second, minute, hour, *days))
     if fields.after(START_OF_SEARCH) is None:
         raise ValueError(f"use days that exist; no year has those of {expression!r}")
-    written = expression.split()
-    is_elapsed = minute.startswith("*") or hour.startswith("*") or len(written) == 6
-    return Cron(" ".join(written), timezone, fields, clock(timezone), is_elapsed)
+    is_elapsed = minute.startswith("*") or hour.startswith("*")
+    return Cron(" ".join(expression.split()), timezone, fields, clock(timezone), is_elapsed)
 
 
 def _after(cron: Cron, moment: datetime) -> datetime | None:

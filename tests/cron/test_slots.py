@@ -57,9 +57,12 @@ def test_lord_howe_repeats_half_an_hour() -> None:
     assert local_slots("15 2 * * *", "Australia/Lord_Howe", "2026-10-04", "2026-10-05") == ["02:30+11:00"]
 
 
-def test_an_expression_with_seconds_follows_elapsed_time() -> None:
-    assert local_slots("0 30 2 * * *", "Europe/Paris", "2026-03-29", "2026-03-30") == []
-    assert local_slots("0 30 2 * * *", "Europe/Paris", "2026-10-25", "2026-10-26") == ["02:30+02:00", "02:30+01:00"]
+def test_seconds_change_nothing_in_that() -> None:
+    for day in ("2026-03-29", "2026-10-25"):
+        span = ("Europe/Paris", day, f"{day} 12:00")
+        assert local_slots("0 30 2 * * *", *span) == local_slots("30 2 * * *", *span)
+        assert local_slots("0 */30 2 * * *", *span) == local_slots("*/30 2 * * *", *span)
+    assert local_slots("*/20 30 2 * * *", "Europe/Paris", "2026-03-29", "2026-03-30") == ["03:00+02:00"]
 
 
 def test_the_last_slots_of_the_first_hour_are_not_missed_from_the_second() -> None:
