@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 
 import jobs_app
 from jobs_app.conf import get_settings
@@ -33,6 +33,7 @@ logger = logging.getLogger("jobs_app.scheduler")
 BEATS_PER_LEASE = 3
 LOOK_SECONDS = 1.0  # for schedules that somebody made, resumed or triggered, and for those of a scheduler that died
 LOOK_SHARE = 0.05  # of the time, at most, goes into looking, where many schedules wait for their next turn
+TRY_AGAIN_SECONDS = 5.0
 REST_SHARE = 0.9  # of the poll: what is behind has its next turn with the next poll, not just after it
 
 
@@ -42,11 +43,26 @@ class Chore:
 
     do: Callable[[], float]
     due: float = 0.0  # by the monotonic clock
+    is_failing: bool = False
 
     def do_if_due(self) -> None:
-        if time.monotonic() >= self.due:
-            seconds = self.do()  # if it fails it stays due: the loop backs off and comes back
-            self.due = time.monotonic() + seconds
+        """A database that is away is for the loop, which waits for it. Any other fault is this chore's own."""
+        if time.monotonic() < self.due:
+            return
+        try:
+            seconds = self.do()
+            self.is_failing = False
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:
+            if not self.is_failing:
+                logger.error("the scheduler's %s failed (%s); trying again", self.name, error, exc_info=error)
+            seconds, self.is_failing = TRY_AGAIN_SECONDS, True
+        self.due = time.monotonic() + seconds
+
+    @property
+    def name(self) -> str:
+        return getattr(self.do, "__name__", "chore").strip("_")
 
 
 class Scheduler(Loop):

@@ -115,7 +115,7 @@ def _lock(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState]) -> lis
 def _said(row: ScheduleState, options: ScheduleOptions) -> dict[str, Any]:
     """What the row should say: the code's or the source's word, but for what an operator has overridden."""
     columns = {**columns_of(options, subject=row.subject), "retired": False}
-    kept = set(row.overrides)
+    kept = set(row.overrides) if isinstance(row.overrides, dict) else set()  # somebody may have written anything
     if kept & set(TIMETABLE_COLUMNS):  # they say one thing together
         kept |= set(TIMETABLE_COLUMNS)
     return columns | {name: getattr(row, name) for name in columns if name in kept}

@@ -174,3 +174,19 @@ def test_a_chore_that_failed_stays_due() -> None:
     chore.do_if_due()
     chore.do_if_due()
     assert answers == []
+
+
+def test_a_chore_with_a_fault_of_its_own_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(connection: Any) -> Any:
+        raise ValueError("a row of it cannot be read")
+
+    declare()
+    schedule("beat", interval_seconds=0.1)
+    monkeypatch.setattr(loop_module, "sync_declared", broken)
+    monkeypatch.setattr(loop_module, "TRY_AGAIN_SECONDS", 0.01)
+    with caplog.at_level(logging.ERROR, "jobs_app.scheduler"), running(poll=300):
+        until(lambda: Job.objects.count() >= 3, every=0.01)
+    told = [record.getMessage() for record in caplog.records]
+    assert told == ["the scheduler's sync failed (a row of it cannot be read); trying again"]

@@ -175,3 +175,12 @@ def test_a_row_that_an_operator_made_first_stays_as_it_is() -> None:
     schedule("beat", origin="admin", interval_seconds=60)
     sync_declared(connection)
     assert (the_row().interval_seconds, the_row().origin) == (60, "admin")
+
+
+def test_overrides_that_are_none_stop_nothing() -> None:
+    declare(every=15)
+    sync_declared(connection)
+    ScheduleState.objects.update(overrides=5)
+    declare(every=30)
+    assert sync_declared(connection).changed == ["beat"]
+    assert the_row().interval_seconds == 30
