@@ -11,10 +11,12 @@ from typing import Any, TypeAlias
 
 from jobs_app.conf import get_settings
 from jobs_app.definitions import JobDefinition, job
+from jobs_app.errors import Snooze
 from jobs_app.insights import counts
 from jobs_app.insights.counts import LiveCounts
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import jobs_connection
+from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.prune import Pruned, prune
 from jobs_app.lifecycle.rollups import Sample, minute_of, roll_up, write
 from jobs_app.lifecycle.turns import end_turn, take_turn
@@ -30,6 +32,9 @@ RECENT = 2 * A_DAY
 BREATH_SECONDS = 0.05  # between two batches, so that others get at the database
 LONGEST_SECONDS = 3600.0  # of one that prunes
 LAST_SECONDS = 10.0  # before its deadline a chore comes to its end: the next one goes on
+# A chore that waits for so long has no slot but the one that a long chore is in. That one lets it have the slot.
+WAITED_SECONDS = 15.0
+ROOM_SECONDS = 10.0
 
 KINDS_OF_ROWS = ("runs", "attempts", "items", "events", "samples")
 
@@ -54,14 +59,23 @@ def chore(name: str, *, every: float, timeout: float) -> Callable[[Handler], Job
 def prune_history(context: Any) -> dict[str, int]:
     """Delete what is past its retention: each time what became old lately, once a day all the rest.
 
-    The rest is what is kept longer than other runs of its type, and what ended long after it was enqueued.
+    The rest is what is kept longer than other runs of its type, and what ended long after it was enqueued. With one
+    worker alone a long one comes to its end in pieces: other chores are done in between.
     """
-    pruned = [prune(jobs_connection(), go_on=_goes_on(context), window=RECENT)]
-    if take_turn(jobs_connection(), "prune all", seconds=LONGEST_SECONDS):
-        pruned.append(prune(jobs_connection(), go_on=_goes_on(context)))
+    goes_on = _goes_on(context)
+
+    def go_on() -> bool:
+        return goes_on() and not _do_others_wait()
+
+    pruned = [prune(jobs_connection(), go_on=go_on, window=RECENT)]
+    if pruned[0].complete and take_turn(jobs_connection(), "prune all", seconds=LONGEST_SECONDS):
+        pruned.append(prune(jobs_connection(), go_on=go_on))
         every = max(A_DAY.total_seconds(), get_settings().prune_every_seconds)
         end_turn(jobs_connection(), "prune all", next_in=every if pruned[-1].complete else 0)
-    return _tell_pruned(pruned)
+    told = _tell_pruned(pruned)
+    if not pruned[-1].complete and _do_others_wait():
+        raise Snooze(ROOM_SECONDS, "other chores come first")
+    return told
 
 
 @chore("jobs.reconcile", every=A_MINUTE, timeout=5 * A_MINUTE)
@@ -93,6 +107,10 @@ def _goes_on(context: Any) -> Callable[[], bool]:
         return not context.cancelled and (left is None or left > LAST_SECONDS)
 
     return go_on
+
+
+def _do_others_wait() -> bool:
+    return is_due(jobs_connection(), SYSTEM_QUEUE, for_seconds=WAITED_SECONDS)
 
 
 def _gauges(live: LiveCounts) -> Iterator[Sample]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from jobs_app.cron import Cron
-from jobs_app.cron.clock import INSTANT, clock
+from jobs_app.wall_clock import INSTANT, clock
 
 
 class Slot(NamedTuple):

@@ -13,7 +13,7 @@ from jobs_app import values
 from jobs_app.errors import SettingsInvalid
 from jobs_app.limits import SYSTEM_QUEUE
 from jobs_app.options import read
-from jobs_app.wall_clock import moment_of, zone_of
+from jobs_app.wall_clock import clock
 
 TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 SETTING = "settings.JOBS['MAINTENANCE_WINDOWS']"
@@ -61,12 +61,12 @@ class Window:
 
     def _spans(self, near: datetime) -> Iterator[Span]:
         """In order: all that may be open at this moment, and those of the week after it."""
-        zone, length = zone_of(self.timezone), timedelta(minutes=self.minutes)
-        today = near.astimezone(zone).date()
+        wall, length = clock(self.timezone), timedelta(minutes=self.minutes)
+        today = wall.shown(near).date()
         for number in range(-2, 10):
             day = today + timedelta(days=number)
             if not self.days or day.weekday() in self.days:
-                start = moment_of(day, self.start, zone)
+                start = wall.first_showing(datetime.combine(day, self.start))
                 yield Span(start, start + length)
 
 
@@ -146,7 +146,7 @@ def time_of_day(value: object) -> time:
 
 def zone_name(value: object) -> str:
     name = values.text(value, longest=64, shortest=1)
-    zone_of(name)
+    clock(name)
     return name
 
 

@@ -127,6 +127,37 @@ def test_a_wish_to_stop_is_obeyed_between_batches_and_the_next_run_goes_on(
     assert [record.getMessage().endswith("; there is more") for record in caplog.records] == [True, False]
 
 
+def test_a_long_one_lets_those_go_first_that_have_waited_and_goes_on_after_them(small_batches: None) -> None:
+    """With one worker alone they would wait for an hour."""
+    for _ in range(5):
+        finished(31)
+    with at(0):
+        waiting = trigger("jobs.reconcile")
+    with at(15):
+        long = trigger("jobs.prune")
+        run_jobs(job_types="jobs.prune")
+        assert 0 < JobRun.objects.exclude(queue=SYSTEM_QUEUE).count() < 5
+        assert long.refresh().status == "retrying"
+        run_jobs(queues=[SYSTEM_QUEUE])
+        assert (waiting.refresh().status, long.refresh().status) == ("succeeded", "retrying")
+    with at(25):
+        run_jobs(queues=[SYSTEM_QUEUE])
+    assert (long.refresh().status, long.attempts) == ("succeeded", 2)
+    assert not JobRun.objects.exclude(queue=SYSTEM_QUEUE).exists()
+
+
+def test_it_is_not_disturbed_by_those_that_another_slot_may_still_take(small_batches: None) -> None:
+    for _ in range(5):
+        finished(31)
+    with at(0):
+        trigger("jobs.reconcile")
+    with at(14):
+        long = trigger("jobs.prune")
+        run_jobs(job_types="jobs.prune")
+    assert long.refresh().status == "succeeded"
+    assert not JobRun.objects.exclude(queue=SYSTEM_QUEUE).exists()
+
+
 @pytest.mark.parametrize(
     ("cancelled", "left_seconds", "goes_on"),
     [(False, None, True), (False, 11, True), (False, 9, False), (True, 99, False)],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from jobs_app.cron.clock import INSTANT, Clock
 from jobs_app.cron.fields import Fields
+from jobs_app.wall_clock import INSTANT, Clock
 
 
 def after(fields: Fields, clock: Clock, moment: datetime) -> datetime | None:

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from jobs_app.cron import elapsed
-from jobs_app.cron.clock import Clock, clock
 from jobs_app.cron.expression import read, split
 from jobs_app.cron.fields import FIRST_YEAR, LAST_YEAR, Fields
+from jobs_app.wall_clock import Clock, clock
 
 START_OF_SEARCH = datetime(2000, 1, 1)  # what has no slot in the 40 years from here has none at all
 

@@ -104,7 +104,6 @@ class ReservedSlot(Loop):
         finally:
             connections.close_all()
             self._ended.set()
-            self.wake.set()
 
     def _see_through(self, flight: Flight) -> None:
         """To its end, and until that is stored, whatever happens to the connection meanwhile."""

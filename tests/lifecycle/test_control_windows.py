@@ -96,7 +96,7 @@ def test_events_tell_what_it_was_and_what_it_is() -> None:
         ("", {}, "name=''"),
         ("backup", {"start": "7:00"}, "use a time of day"),
         ("backup", {"minutes": 0}, "from 1 to 1440"),
-        ("backup", {"timezone": "Mars/Base"}, "name of a time zone"),
+        ("backup", {"timezone": "Mars/Base"}, "use a time zone"),
         ("backup", {"days": [7]}, "from 0 to 6"),
         ("backup", {"queues": ["jobs.system"]}, "never stopped"),
     ],

@@ -36,6 +36,17 @@ def test_what_is_due_later_or_runs_is_not(hold: str) -> None:
         assert not is_due(connection, "calls")
 
 
+@pytest.mark.parametrize("hold", ["", "new"])
+def test_it_may_be_asked_what_is_due_for_some_time(hold: str) -> None:
+    with at(0):
+        stored(queue="mail")
+        Job.objects.update(hold=hold)
+    with at(14.9):
+        assert not is_due(connection, "mail", for_seconds=15)
+    with at(15):
+        assert is_due(connection, "mail", for_seconds=15)
+
+
 def test_a_backlog_elsewhere_is_not_read(on_postgres: None) -> None:
     stored(2000)
     plans = plans_of(lambda: is_due(connection, "mail"))

@@ -9,13 +9,14 @@ import pytest
 from django.db import connection
 
 from jobs_app import job
+from jobs_app.ids import slot_id
 from jobs_app.insights.samples import Point, series
 from jobs_app.lifecycle.rollups import MINUTE, Sample, of_minute, roll_up, write
 from jobs_app.models import JobRun, StatSample
 from jobs_app.registry import SYSTEM_QUEUE
 from tests.lifecycle.history import finished
 from tests.lifecycle.plans import plans_of
-from tests.lifecycle.rows import T, at
+from tests.lifecycle.rows import T, at, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -67,6 +68,15 @@ def test_what_was_enqueued_in_the_minute_is_counted_whether_it_has_ended_or_not(
     finished(0, queue="mail", queued_at=start, finished_at=now, id=work.enqueue().id)
     assert numbers(start)["enqueued", "mail"] >= 4
     assert ("enqueued", "mail") not in numbers(start - 5 * MINUTE)
+
+
+def test_a_slot_that_was_made_up_for_is_enqueued_when_its_job_was_made() -> None:
+    late = T - timedelta(hours=3)
+    with at(10):
+        stored(id=slot_id("work", "", "", late), slot_at=late, schedule=1)
+        stored(id=slot_id("work", "", "", T), slot_at=T, schedule=1)
+    assert numbers()["enqueued", "default"] == 2
+    assert ("enqueued", "default") not in numbers(late)
 
 
 def test_the_apps_own_chores_are_not_in_it() -> None:

@@ -6,8 +6,14 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
+from jobs_app import job
+from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.management.commands import runscheduler
+from jobs_app.management.commands.runscheduler import chores_without_worker
+from jobs_app.registry import SYSTEM_QUEUE
+from tests.lifecycle.rows import at
 
 
 class Chores:
@@ -40,6 +46,20 @@ def test_once_works_off_chores_too_and_ends_with_the_code_of_its_tick(calls: lis
     with pytest.raises(SystemExit) as ended:
         call_command("runscheduler", "--once")
     assert (calls, ended.value.code) == (["once", "chores"], 4)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_chores_are_left_to_a_worker_that_lives_unless_it_does_not_take_them() -> None:
+    @job(name="jobs.own", queue=SYSTEM_QUEUE)
+    def own() -> None: ...
+
+    with at(0):
+        announce(connection, Presence(id="host-1-abc", beat_seconds=600))
+        run = own.enqueue()
+    for seconds, status in ((9.9, "queued"), (10, "succeeded")):
+        with at(seconds):
+            chores_without_worker().work_off()
+        assert run.refresh().status == status
 
 
 @pytest.mark.parametrize("poll", ["0", "-1", "soon"])

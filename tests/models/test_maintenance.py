@@ -30,7 +30,7 @@ def test_a_row_that_can_be_read_is_valid_and_is_a_window() -> None:
         ("name", "a\nb", "control characters"),
         ("minutes", 0, "from 1 to 1440"),
         ("minutes", 1441, "from 1 to 1440"),
-        ("timezone", "Mars/Base", "name of a time zone"),
+        ("timezone", "Mars/Base", "use a time zone"),
         ("days", [7], "from 0 to 6"),
         ("days", "monday", "list of days"),
         ("queues", ["jobs.system"], "never stopped"),

@@ -47,8 +47,9 @@ def reconcile(
     act = begin("reconcile", "requeue_job", actor, reason)
     _check(apply)
     found = find_stale(jobs_connection(), KINDS)
-    going = [stale.job.pk for stale in found if stale.kind in apply and not dry_run]
-    kept = {stale.job.pk: stale.reason for stale in found if stale.job.pk not in set(going)}
+    applied = () if dry_run else apply
+    going = [stale.job.pk for stale in found if stale.kind in applied]
+    kept = {stale.job.pk: stale.reason for stale in found if stale.kind not in applied}
     done = Reconciled(found=found, skipped=kept)
     for first in range(0, len(going), RUNS_PER_CHUNK):
         done.add(_move(act, going[first : first + RUNS_PER_CHUNK], apply))

@@ -6,18 +6,22 @@ import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app import logs
 from jobs_app.conf import get_settings
+from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.presence import is_any_alive
 from jobs_app.management.arguments import LOG_LEVELS, period, positive
 from jobs_app.models import WorkerKind
+from jobs_app.registry import SYSTEM_QUEUE
 from jobs_app.runtime.identity import Identity
 from jobs_app.scheduler.metrics import serving
 from jobs_app.scheduler.process import run_scheduler, tick_once
 from jobs_app.worker.reserved_slot import ReservedSlot
 
 CHORES_EVERY_SECONDS = 5.0
+LEFT_SECONDS = 10.0  # a worker with a free slot for chores takes one within a second or two
 
 
 class Command(BaseCommand):
@@ -48,10 +52,15 @@ class Command(BaseCommand):
 
 
 def chores_without_worker() -> ReservedSlot:
-    """The app's own chores are for workers. While none is alive they are done here."""
+    """The app's own chores are for workers. While none is alive, or none takes them, they are done here."""
     return ReservedSlot(
         Identity.new("chores"),
         lease=get_settings().lease_seconds,
-        may_take=lambda connection: not is_any_alive(connection, WorkerKind.WORKER),
+        may_take=_are_left,
         look_every=CHORES_EVERY_SECONDS,
     )
+
+
+def _are_left(connection: BaseDatabaseWrapper) -> bool:
+    """A worker may have its slot full of a long one, or only work off what is due and have none."""
+    return not is_any_alive(connection, WorkerKind.WORKER) or is_due(connection, SYSTEM_QUEUE, for_seconds=LEFT_SECONDS)

@@ -9,10 +9,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from jobs_app.cron import parse
-from jobs_app.cron.clock import clock
 from jobs_app.management.arguments import period, positive
 from jobs_app.management.output import Output
 from jobs_app.preview import Slot, cron_slots, interval_slots
+from jobs_app.wall_clock import clock
 
 COUNT = 10
 MOST = 10_000

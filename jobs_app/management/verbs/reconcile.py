@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +11,6 @@ from django.core.management.base import CommandParser
 from jobs_app import durations
 from jobs_app.conf import RECONCILABLE, get_settings
 from jobs_app.lifecycle import control
-from jobs_app.lifecycle.control import Reconciled
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.lifecycle.stale import Stale
 from jobs_app.management.acts import add_act_arguments
@@ -31,11 +31,10 @@ def add_arguments(parser: CommandParser) -> None:
 def handle(options: dict[str, Any], out: Output) -> None:
     kinds = options["kind"] or get_settings().reconcile_applies
     done = control.reconcile(options["actor"], options["reason"], apply=kinds, dry_run=options["dry_run"])
-    now = database_now(jobs_connection())
+    now, moved = database_now(jobs_connection()), set(done.moved)
     if out.as_json:
-        out.json(
-            {"moved": done.moved, "dry_run": options["dry_run"], "stale": [_data(one, done) for one in done.found]}
-        )
+        stale = [_data(one, moved) | {"why": _why(one, done.skipped)} for one in done.found]
+        out.json({"moved": done.moved, "dry_run": options["dry_run"], "stale": stale})
         return
     rows = [
         (
@@ -44,8 +43,8 @@ def handle(options: dict[str, Any], out: Output) -> None:
             one.kind,
             durations.rough((now - one.since).total_seconds()),
             one.verdict,
-            _end_of(one, done),
-            _why(one, done),
+            MOVED[one.verdict] if one.job.pk in moved else KEPT,
+            _why(one, done.skipped),
         )
         for one in done.found
     ]
@@ -54,7 +53,7 @@ def handle(options: dict[str, Any], out: Output) -> None:
     out.note(f"{len(done.found)} stale, {len(done.moved)} moved on.")
 
 
-def _data(stale: Stale, done: Reconciled) -> dict[str, Any]:
+def _data(stale: Stale, moved: Set[UUID]) -> dict[str, Any]:
     return {
         "id": stale.job.pk,
         "job_type": stale.job.job_type,
@@ -62,17 +61,11 @@ def _data(stale: Stale, done: Reconciled) -> dict[str, Any]:
         "kind": stale.kind,
         "verdict": stale.verdict,
         "since": stale.since,
-        "moved": stale.job.pk in done.moved,
-        "why": _why(stale, done),
+        "moved": stale.job.pk in moved,
     }
 
 
-def _end_of(stale: Stale, done: Reconciled) -> str:
-    return MOVED[stale.verdict] if stale.job.pk in done.moved else KEPT
-
-
-def _why(stale: Stale, done: Reconciled) -> str:
+def _why(stale: Stale, skipped_runs: Mapping[UUID, str]) -> str:
     """Why it stands still; and where it should have moved and did not, why not."""
-    run_id: UUID = stale.job.pk
-    skipped = done.skipped.get(run_id, stale.reason)
+    skipped = skipped_runs.get(stale.job.pk, stale.reason)
     return stale.reason if skipped == stale.reason else f"{stale.reason}; {skipped}"

@@ -68,7 +68,7 @@ def test_without_a_start_it_is_now() -> None:
     [
         (["--cron", "61 * * * *"], "--cron: use 0 to 59 for the minute"),
         (["--cron", "0 0 31 2 *"], "--cron: use days that exist"),
-        (["--cron", "@daily", "--timezone", "paris"], "--timezone: .* Did you mean 'Europe/Paris'"),
+        (["--cron", "@daily", "--timezone", "paris"], "--timezone: .*did you mean 'Europe/Paris'"),
         (["--every", "1h", "--timezone", "Mars"], "--timezone: use a time zone"),
         (["--cron", "@daily", "--from", "tomorrow"], "--from: use a date and a time, as .*, not 'tomorrow'"),
         (["--cron", "@daily", "--from", "0001-01-01T00:00:00+05:00"], "--from: use a date and a time"),
