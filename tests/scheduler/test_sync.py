@@ -68,6 +68,7 @@ def test_another_interval_counts_from_the_slot_that_is_next_anyway() -> None:
     assert (the_row().interval_seconds, the_row().next_run_at) == (3600, NOON)
 
 
+@pytest.mark.spec("S2.R6")
 def test_a_pause_and_overrides_of_an_operator_stay() -> None:
     declare(every=15)
     sync_declared(connection)
@@ -76,6 +77,7 @@ def test_a_pause_and_overrides_of_an_operator_stay() -> None:
     assert (the_row().paused, the_row().interval_seconds) == (True, 60)
 
 
+@pytest.mark.spec("S2.R6")
 @pytest.mark.parametrize("leave", [lambda: registry.unregister("beat"), declare])
 def test_a_schedule_gone_from_code_is_retired_and_comes_back_with_it(leave: Callable[[], None]) -> None:
     declare(every=15)
