@@ -18,7 +18,7 @@ from jobs_app.registry import JobType, registry
 from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.scheduler.records import ACTOR
 from jobs_app.scheduler.upsert import Name, upsert
-from jobs_app.sources import Source, read_row
+from jobs_app.sources import Source, read_row, subject_of
 from jobs_app.text import clean
 
 logger = logging.getLogger("jobs_app.scheduler")
@@ -34,7 +34,7 @@ class SubjectsSynced:
     changed: int = 0
     deleted: int = 0
     refused: list[str] = field(default_factory=list)  # rows that could not be used, and why
-    is_empty: bool = False  # the source yielded nothing though there are schedules: none was deleted
+    is_empty: bool = False  # no row named a subject though there are schedules: none was deleted
 
 
 def sync_subjects(
@@ -50,7 +50,7 @@ def sync_subjects(
         done.changed += len(upserted.changed)
         if not go_on():
             return done  # it was not read to its end, so nobody knows who is gone
-    if seen or done.refused:
+    if seen:
         for job_type in types:
             done.deleted += _delete_gone(connection, job_type.name, seen)
     else:
@@ -82,8 +82,8 @@ def _wanted(
     for row in chunk:
         for job_type in types:
             try:
+                seen.add(subject_of(row))  # before the rest is read: a slip there must cost it no schedule
                 subject, options = read_row(job_type, row)
-                seen.add(subject)
                 if options.timetable is None:
                     raise ValueError(f"when? Give per_hour=, every= or cron= to @job of {job_type.name!r}, or the row")
             except (ValueError, JobsError) as problem:

@@ -106,6 +106,14 @@ def test_a_source_that_comes_back_empty_deletes_nothing_and_is_told_once(caplog:
     assert ControlEvent.objects.count() == 2, "a new streak is told anew"
 
 
+@pytest.mark.spec("S0.R6")
+def test_a_source_of_which_no_row_can_be_read_deletes_nothing_either() -> None:
+    sync("f01", "f02")
+    done = sync(("f01",), ("f02",))  # values_list without flat=True
+    assert (done.deleted, done.is_empty, len(done.refused)) == (0, True, 4)
+    assert names(job_type="deal") == {"deal f01", "deal f02"}
+
+
 def test_an_empty_source_without_schedules_is_nothing_to_tell() -> None:
     assert sync() == SubjectsSynced()
 
@@ -154,7 +162,8 @@ def test_rows_with_a_rate_of_their_own_differ() -> None:
 def test_a_row_that_cannot_be_used_costs_no_other_and_loses_no_schedule(caplog: pytest.LogCaptureFixture) -> None:
     sync("f01", "f02")
     done = sync("f01", {"subject": "f02", "per_hour": -1}, "", "f03")
-    assert (done.created, done.deleted, len(done.refused)) == (2, 2, 4)
+    assert (done.created, done.deleted, len(done.refused)) == (2, 0, 4)
+    assert names(job_type="deal") == {"deal f01", "deal f02", "deal f03"}
     registered[:] = ["f01", ""]
     with caplog.at_level(logging.ERROR, "jobs_app"):
         for _ in range(2):
