@@ -17,7 +17,7 @@ from jobs_app.models import ControlEvent, Origin, ScheduleState
 from jobs_app.registry import JobType, registry
 from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.scheduler.records import ACTOR
-from jobs_app.scheduler.upsert import Name, upsert
+from jobs_app.scheduler.upsert import Name, storable, upsert
 from jobs_app.sources import Source, read_row, subject_of
 from jobs_app.text import clean
 
@@ -86,10 +86,9 @@ def _wanted(
                 subject, options = read_row(job_type, row)
                 if options.timetable is None:
                     raise ValueError(f"when? Give per_hour=, every= or cron= to @job of {job_type.name!r}, or the row")
+                wanted[job_type.name, subject] = storable(job_type, options)
             except (ValueError, JobsError) as problem:
                 done.refused.append(f"{row!r}: {problem}")
-            else:
-                wanted[job_type.name, subject] = options
     return wanted
 
 

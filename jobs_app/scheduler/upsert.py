@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,9 +13,11 @@ from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import database_now, is_postgres, write_transaction
 from jobs_app.lifecycle.relation import relation
 from jobs_app.models import ScheduleState
+from jobs_app.payloads import checked
+from jobs_app.registry import JobType
 from jobs_app.schedule_columns import TIMETABLE_COLUMNS, columns_of, first_slot
 from jobs_app.schedule_options import ScheduleOptions
-from jobs_app.strict_json import dumps
+from jobs_app.strict_json import dumps, loads
 
 Name: TypeAlias = tuple[str, str]  # job type, subject
 Wanted: TypeAlias = Mapping[Name, ScheduleOptions]
@@ -79,6 +82,12 @@ def upsert(connection: BaseDatabaseWrapper, origin: str, wanted: Wanted) -> Upse
         done.returned.extend(name for name, row in locked.items() if row.retired)
         _write(connection, [_columns(row, wanted[name], now) for name, row in locked.items()])
     return done
+
+
+def storable(job_type: JobType, options: ScheduleOptions) -> ScheduleOptions:
+    """With the payload as its row gives it back: code and sources may say it in types that JSON does not have.
+    PayloadInvalid if it does not fit."""
+    return replace(options, payload=loads(_json(checked(job_type, options.payload or {}))))
 
 
 def _existing(connection: BaseDatabaseWrapper, wanted: Wanted) -> dict[Name, ScheduleState]:

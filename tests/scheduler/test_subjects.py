@@ -172,6 +172,13 @@ def test_a_row_that_cannot_be_used_costs_no_other_and_loses_no_schedule(caplog: 
     assert "2 rows cannot be used" in caplog.text
 
 
+def test_a_payload_that_does_not_fit_costs_no_other_row() -> None:
+    done = sync("f01", {"subject": "f02", "payload": {"provider": object()}}, {"subject": "f03", "payload": {}})
+    assert names() == {"deal f01", "retrieval f01"}
+    assert len(done.refused) == 4
+    assert done.refused[-1].endswith("job 'retrieval': provider: is missing")
+
+
 def test_a_job_type_that_says_no_time_is_named() -> None:
     declare()
     done = sync("f01")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -149,6 +149,25 @@ def test_what_code_says_besides_the_time_is_kept_in_the_row_too() -> None:
     assert sync_declared(connection).changed == ["beat"]
     row = the_row()
     assert (row.catch_up, row.catch_up_max, row.catch_up_window_seconds, row.overlap) == ("skip", 10, None, "allow")
+
+
+def test_a_payload_in_types_that_json_has_not_is_kept_as_its_jobs_have_it() -> None:
+    @job(every=15, payload={"day": date(2026, 1, 31), "hours": (9, 17)})
+    def beat(day: date, hours: Any) -> None: ...
+
+    assert sync_declared(connection).created == ["beat"]
+    assert the_row().payload == {"day": "2026-01-31", "hours": [9, 17]}
+    assert sync_declared(connection) == NOTHING
+
+
+def test_a_payload_that_does_not_fit_keeps_no_other_schedule_from_its_row() -> None:
+    @job(every=15, subject="tenant", payload={"tenant": object()})
+    def unfit(tenant: str) -> None: ...
+
+    declare(every=15)
+    assert sorted(sync_declared(connection).created) == ["beat", "unfit"]
+    assert [made.job_type for made in tick(connection).made] == ["beat"]
+    assert "tenant" in ScheduleState.objects.get(job_type="unfit").last_error
 
 
 @pytest.mark.spec("S0.19", "S0.43")
