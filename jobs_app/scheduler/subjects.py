@@ -17,6 +17,7 @@ from jobs_app.models import ControlEvent, Origin, ScheduleState
 from jobs_app.registry import JobType, registry
 from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.scheduler.records import ACTOR
+from jobs_app.scheduler.source_rows import source_rows
 from jobs_app.scheduler.upsert import Name, storable, upsert
 from jobs_app.sources import Source, read_row, subject_of
 from jobs_app.text import clean
@@ -43,7 +44,7 @@ def sync_subjects(
     """Read the source once, and make the schedules of its job types those of its subjects."""
     done, seen = SubjectsSynced(), set[str]()
     types = [registry.get(name) for name in source.job_types]
-    rows = iter(source.rows(database_now(connection)))
+    rows = source_rows(connection, source)
     while chunk := list(islice(rows, ROWS_PER_STATEMENT)):
         upserted = upsert(connection, Origin.SOURCE, _wanted(types, chunk, seen, done))
         done.created += len(upserted.created) + len(upserted.returned)
