@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from jobs_app import job, subjects
+from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import ScheduleState
@@ -87,6 +88,44 @@ def test_a_schedule_gone_from_code_is_retired_and_comes_back_with_it(leave: Call
     declare(every=15)
     assert sync_declared(connection).returned == ["beat"]
     assert not the_row().retired
+
+
+@pytest.mark.parametrize(("away", "stands_at"), [(600, after(60)), (7200, after(7200))])
+def test_what_another_version_of_the_code_retired_goes_on_where_it_stood_and_after_long_from_now(
+    away: float, stands_at: datetime
+) -> None:
+    declare(every=60)
+    sync_declared(connection)
+    tick(connection)
+    declare()  # code that knows the type and has no schedule for it
+    sync_declared(connection)
+    declare(every=60)
+    with frozen_clock(after(away)):
+        assert sync_declared(connection).returned == ["beat"]
+    assert the_row().next_run_at == stands_at
+
+
+def test_one_that_comes_back_with_an_override_keeps_to_it() -> None:
+    declare(every=60)
+    sync_declared(connection)
+    control.change_schedule(the_row().pk, "ann", cron="0 9 * * *")
+    declare()
+    sync_declared(connection)
+    declare(every=60)
+    with frozen_clock(after(7200)):
+        sync_declared(connection)
+    assert (the_row().cron, the_row().next_run_at) == ("0 9 * * *", NOON + timedelta(hours=21))
+
+
+def test_one_that_an_operator_let_happen_once_does_not_come_back_with_another_payload() -> None:
+    declare(every=60)
+    sync_declared(connection)
+    control.change_schedule(the_row().pk, "ann", at=after(60))
+    with frozen_clock(after(60)):
+        assert len(tick(connection).made) == 1
+        declare(every=60, catch_up="skip")
+        assert sync_declared(connection).changed == ["beat"]
+    assert the_row().next_run_at is None
 
 
 def test_a_type_that_a_living_process_knows_is_not_gone() -> None:
