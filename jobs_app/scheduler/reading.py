@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
@@ -91,5 +91,5 @@ class SourceReader(Loop):
             if take_turn(self.connection, f"source: {source.name}", seconds=self._poll):
                 read_source(self.connection, source, lambda: not self.stopping)
         if not self.stopping:
-            self.connection.close()  # it is used for a moment, every few minutes
+            connections.close_all()  # used for a moment, every few minutes; sources may read from other databases
             self.pause(min(self._poll, LONGEST_PAUSE_SECONDS))
