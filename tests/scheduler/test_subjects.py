@@ -14,7 +14,7 @@ from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, ScheduleState
 from jobs_app.scheduler import subjects as subjects_module
-from jobs_app.scheduler.reading import read_source
+from jobs_app.scheduler.reading import SourceFailed, read_source
 from jobs_app.scheduler.subjects import SubjectsSynced, sync_subjects
 from jobs_app.sources import Source, sources
 from tests.scheduler.schedules import NOON, after, schedule
@@ -196,7 +196,7 @@ def test_a_source_that_fails_half_way_deletes_nothing_and_stops_no_other(caplog:
     source = Source(name="broken", function=broken, job_types=("deal", "retrieval"), kind="subjects")
     with caplog.at_level(logging.ERROR, "jobs_app"):
         for _ in range(2):
-            assert read_source(connection, source, lambda: True) is None
+            assert isinstance(read_source(connection, source, lambda: True), SourceFailed)
     assert names(job_type="deal") == {"deal f01", "deal f02"}
     assert len([record for record in caplog.records if "source_failed" in record.getMessage()]) == 1
 
