@@ -76,7 +76,10 @@ def next_slots(row: ScheduleState, *, count: int = SLOTS_SHOWN) -> list[datetime
     slot = row.next_run_at if state_of(row) == ACTIVE else None
     while slot is not None and len(slots) < count:
         slots.append(slot)
-        slot = row.timetable.after(slot)
+        try:
+            slot = row.timetable.after(slot)
+        except (ValueError, OverflowError):  # a cron that is none, say: its turn fails, and the row tells why
+            break
     return slots
 
 

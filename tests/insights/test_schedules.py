@@ -156,3 +156,7 @@ def test_the_last_runs_are_read_by_a_step_into_their_index_however_long_the_hist
     plans = plans_of(lambda: schedules.last_runs(connection, rows))
     assert "jobs_app_run_schedule" in plans.indexes()
     assert plans.rows <= 3 * len(rows)
+
+
+def test_one_whose_cron_is_none_has_no_slots_to_show_after_the_one_that_fails() -> None:
+    assert schedules.next_slots(schedule(interval_seconds=None, cron="now and then")) == [T]
