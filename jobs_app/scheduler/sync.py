@@ -32,7 +32,8 @@ class Synced(NamedTuple):
 
 def sync_declared(connection: BaseDatabaseWrapper) -> Synced:
     """Make the rows of code say what code says. Repeating it changes nothing; so does doing it twice at once."""
-    done = upsert(connection, Origin.CODE, {(name, ""): _storable(name, options) for name, options in declared().items()})
+    wanted = {(name, ""): _storable(name, options) for name, options in declared().items()}
+    done = upsert(connection, Origin.CODE, wanted)
     gone, back = _gone_and_back(connection)
     return Synced(
         created=[name for name, _ in done.created],

@@ -319,7 +319,8 @@ def test_a_type_that_asks_for_a_permission_is_left_to_those_who_have_it(verb: st
 
 
 @pytest.mark.parametrize(
-    "broken", [{"interval_seconds": None, "cron": "now and then"}, {"interval_seconds": 1e300}, {"interval_seconds": 1e12}]
+    "broken",
+    [{"interval_seconds": None, "cron": "now and then"}, {"interval_seconds": 1e300}, {"interval_seconds": 1e12}],
 )
 def test_one_that_cannot_tell_its_slots_stops_no_act_on_the_others(broken: dict[str, Any]) -> None:
     given = {"job_type": "rates", "interval_seconds": HOUR, "next_run_at": T} | broken
