@@ -103,6 +103,7 @@ def _delete_gone(connection: BaseDatabaseWrapper, job_type: str, seen: set[str])
             continue
         rows = _of(connection, [job_type]).filter(subject__in=gone)
         with write_transaction(connection):
+            list(rows.order_by("pk").values("pk").select_for_update())  # in the order in which everybody locks them
             now = database_now(connection)
             deleted += rows.filter(BY_OPERATOR, retired=False).update(retired=True, updated_at=now)
             deleted += rows.exclude(BY_OPERATOR)._raw_delete(connection.alias)
