@@ -46,6 +46,7 @@ STATES: dict[str, tuple[str, dict[str, Any]]] = {
     "disabled": ("disabled", {"disabled": True, "last_error": "ValueError: no"}),
     "both": ("disabled", {"disabled": True, "paused": True, "last_error": "ValueError: no"}),
     "retired": ("retired", {"retired": True, "paused": True, "disabled": True, "next_run_at": None}),
+    "unsourced": ("retired", {"retired": True, "paused": True, "origin": "source"}),
     "done": ("done", {"interval_seconds": None, "once_at": T, "next_run_at": None}),
     "done-paused": ("paused", {"interval_seconds": None, "once_at": T, "next_run_at": None, "paused": True}),
 }
@@ -72,6 +73,7 @@ def test_why_it_does_not_come_or_fails() -> None:
         "disabled": "ValueError: no",
         "both": "ValueError: no",
         "retired": "code declares it no more",
+        "unsourced": "its source has it no more",
         "done": "has had its last slot",
         "done-paused": "",
     }

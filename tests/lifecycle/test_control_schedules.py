@@ -123,7 +123,7 @@ def test_what_cannot_come_is_not_triggered() -> None:
     assert acted.skipped == {
         past.pk: "has had its last slot",
         gone.pk: "is of job type 'gone', which is gone from code",
-        left.pk: "is retired: code declares it no more",
+        left.pk: "is retired: its code or its source has it no more",
     }
     control.pause_schedule(past, "ann")
     control.resume_schedule(past, "ann")

@@ -98,7 +98,7 @@ def _why_no_trigger(act: Act, row: ScheduleState) -> str | None:
     if why := why_gone(row) or why_not_permitted(act, row):
         return why
     if row.retired:
-        return "is retired: code declares it no more"
+        return "is retired: its code or its source has it no more"
     if row.paused and not act.may(RESUME):
         return f"is paused, and to resume it needs the permission {RESUME}"
     return "has had its last slot" if row.next_run_at is None else None
