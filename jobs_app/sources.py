@@ -97,10 +97,15 @@ def due(*job_types: Any) -> Callable[[Function], Function]:
     return lambda function: _add(function, job_types, "due")
 
 
+def subject_of(row: Any) -> str:
+    """Whom a row is about, whatever else it says. ValueError if it cannot be told."""
+    return _subject_text(_split(row)[0])
+
+
 def read_row(job_type: JobType, row: Any) -> SubjectRow:
     """What a row says about a job type. ValueError or OptionInvalid if it cannot be used."""
     value, said = _split(row)
-    subject = _subject_of(value)
+    subject = _subject_text(value)
     options = schedule_options.take(read(said, schedule_options.READERS, OptionInvalid, f"subject {subject!r}"))
     if options.payload is None and isinstance(job_type.subject, str):
         payload = {**(job_type.schedule.payload or {}), job_type.subject: value if _is_plain(value) else subject}
@@ -132,7 +137,7 @@ def _split(row: Any) -> tuple[Any, dict[str, Any]]:
     return (row.pk if isinstance(row, Model) else row), {}
 
 
-def _subject_of(value: Any) -> str:
+def _subject_text(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | UUID):
         raise ValueError(f"{value!r} is no subject: yield texts, numbers, UUIDs, model instances, or dicts with one")
     return subject_text(str(value), shortest=1)

@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import OuterRef, Q, Subquery
 
-from jobs_app.models import JobRun, ScheduleState
+from jobs_app.models import JobRun, Origin, ScheduleState
 from jobs_app.registry import registry
 
 ACTIVE = "active"
@@ -63,8 +63,10 @@ def state_of(row: ScheduleState) -> str:
 def why(row: ScheduleState) -> str:
     """Why it is in its state, where there is more to say; what fails says so before it is switched off."""
     state = state_of(row)
+    if state == RETIRED and row.job_type not in registry:
+        return "its job type is gone from code"
     if state == RETIRED:
-        return "code declares it no more" if row.job_type in registry else "its job type is gone from code"
+        return "its source has it no more" if row.origin == Origin.SOURCE else "code declares it no more"
     if state == DONE:
         return "has had its last slot"
     return row.last_error
@@ -76,7 +78,10 @@ def next_slots(row: ScheduleState, *, count: int = SLOTS_SHOWN) -> list[datetime
     slot = row.next_run_at if state_of(row) == ACTIVE else None
     while slot is not None and len(slots) < count:
         slots.append(slot)
-        slot = row.timetable.after(slot)
+        try:
+            slot = row.timetable.after(slot)
+        except (ValueError, OverflowError):  # a cron that is none, say: its turn fails, and the row tells why
+            break
     return slots
 
 

@@ -13,11 +13,12 @@ from django.db.models import Model
 
 from jobs_app.drafts import Drafts
 from jobs_app.errors import DefinitionInvalid, JobsError
-from jobs_app.lifecycle.database import database_now, write_transaction
+from jobs_app.lifecycle.database import write_transaction
 from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.models import Job
 from jobs_app.registry import registry
+from jobs_app.scheduler.source_rows import source_rows
 from jobs_app.sources import Source, read_row
 
 ROWS_PER_STATEMENT = 1000
@@ -43,7 +44,7 @@ def enqueue_due(connection: BaseDatabaseWrapper, source: Source, go_on: Callable
     found = DueFound()
     drafts = {name: Drafts(registry.get(name), {}) for name in source.job_types}
     taken = {name: _open_keys(connection, name) for name in source.job_types}
-    items = iter(source.rows(database_now(connection)))
+    items = source_rows(connection, source)
     while go_on() and (chunk := list(islice(items, ROWS_PER_STATEMENT))):
         found.found += len(chunk)
         if isinstance(chunk[0], Model):

@@ -76,8 +76,9 @@ class Scheduler(Loop):
         self._beat_every = settings.lease_seconds / BEATS_PER_LEASE
         self._who = _presence(Identity.new(), self._beat_every)
         self._reader = SourceReader(self.poll)
+        self._beating = Chore(self._beat)
         self._chores = [
-            Chore(self._beat),
+            self._beating,
             Chore(self._sync),
             Chore(self._tick),
             Chore(self._look),
@@ -142,11 +143,15 @@ class Scheduler(Loop):
 
     def _give_turns(self) -> Ticked:
         began = time.monotonic()
-        ticked = tick(self.connection, rest=REST_SHARE * self.poll, go_on=lambda: not self.stopping)
+        ticked = tick(self.connection, rest=REST_SHARE * self.poll, go_on=self._go_on)
         metrics.note_tick(ticked, time.monotonic() - began)
         for made in ticked.made:
             logger.debug("job=%s made for schedule %s, slot %s", made.run_id, made.schedule, made.slot.isoformat())
         return ticked
+
+    def _go_on(self) -> bool:
+        self._beating.do_if_due()  # in a tick of minutes it must not be taken for dead
+        return not self.stopping
 
     def _next_slot(self, now: datetime) -> tuple[datetime | None, float]:
         """And the seconds that it took to find it."""

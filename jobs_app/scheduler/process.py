@@ -17,7 +17,7 @@ from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.due import ticking_types
 from jobs_app.scheduler.due_items import DueFound
 from jobs_app.scheduler.loop import Scheduler, say_switched_off
-from jobs_app.scheduler.reading import read_source
+from jobs_app.scheduler.reading import Read, SourceFailed, read_source
 from jobs_app.scheduler.sync import sync_declared
 from jobs_app.scheduler.tick import Ticked, tick
 from jobs_app.sources import sources
@@ -60,11 +60,16 @@ def tick_once() -> int:
     connection = jobs_connection()
     prepare(connection)
     sync_declared(connection)
-    due = [found for source in sources if isinstance(found := read_source(connection, source, lambda: True), DueFound)]
+    read = [read_source(connection, source, lambda: True) for source in sources]
     ticked = _tick_all(connection)
     recover_silent(connection)
-    _say(ticked, due)
-    return PARTLY_DONE if ticked.failed or any(found.refused for found in due) else 0
+    failed = ticked.failed.total() + sum(_failures(found) for found in read if found is not None)
+    _say(ticked, [found for found in read if isinstance(found, DueFound)], failed)
+    return PARTLY_DONE if failed else 0
+
+
+def _failures(read: Read) -> int:
+    return 1 if isinstance(read, SourceFailed) else len(read.refused)
 
 
 def _tick_all(connection: BaseDatabaseWrapper) -> Ticked:
@@ -75,7 +80,7 @@ def _tick_all(connection: BaseDatabaseWrapper) -> Ticked:
     return tick(connection, job_types=[name for name in types if name not in own])
 
 
-def _say(ticked: Ticked, due: Sequence[DueFound]) -> None:
+def _say(ticked: Ticked, due: Sequence[DueFound], failed: int) -> None:
     for found in due:
         logger.info("📊 %s %s found", found.found, found.noun)
     if ticked.rows or not due:
@@ -86,8 +91,7 @@ def _say(ticked: Ticked, due: Sequence[DueFound]) -> None:
             logger.info("📦 Job created for %s %s (%s)", found.noun_of_one, subject, run_id)
     for made in ticked.made:
         logger.info("📦 Job created for %s (%s)", made.schedule, made.run_id)
-    failed = ticked.failed.total() + sum(len(found.refused) for found in due)
     if failed:
-        logger.error("❌ %s schedules made no job", failed)
+        logger.error("❌ %s schedules or rows of sources failed", failed)
     else:
         logger.info("🎉 Scheduler executed successfully")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
@@ -25,7 +27,17 @@ GoOn = Callable[[], bool]
 _failing: set[str] = set()  # sources that failed, or came back empty, when last read: told once per streak
 
 
-def read_source(connection: BaseDatabaseWrapper, source: Source, go_on: GoOn) -> SubjectsSynced | DueFound | None:
+@dataclass(frozen=True)
+class SourceFailed:
+    """It could not be read, or what it yielded not be stored."""
+
+    error: Exception
+
+
+Read: TypeAlias = SubjectsSynced | DueFound | SourceFailed
+
+
+def read_source(connection: BaseDatabaseWrapper, source: Source, go_on: GoOn) -> Read | None:
     """Read it and act on it, unless another scheduler has it in hand. Its failure is told, and is its own."""
     in_hand = f"in hand: {source.name}"
     if not take_turn(connection, in_hand, seconds=IN_HAND_SECONDS):
@@ -38,7 +50,7 @@ def read_source(connection: BaseDatabaseWrapper, source: Source, go_on: GoOn) ->
         if source.name not in _failing:
             logger.exception("source_failed: %s could not be read; its schedules stay as they are", source.name)
         _failing.add(source.name)
-        return None
+        return SourceFailed(error)
     finally:
         end_turn(connection, in_hand, next_in=0)
 
@@ -91,5 +103,5 @@ class SourceReader(Loop):
             if take_turn(self.connection, f"source: {source.name}", seconds=self._poll):
                 read_source(self.connection, source, lambda: not self.stopping)
         if not self.stopping:
-            self.connection.close()  # it is used for a moment, every few minutes
+            connections.close_all()  # used for a moment, every few minutes; sources may read from other databases
             self.pause(min(self._poll, LONGEST_PAUSE_SECONDS))

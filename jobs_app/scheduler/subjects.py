@@ -17,8 +17,9 @@ from jobs_app.models import ControlEvent, Origin, ScheduleState
 from jobs_app.registry import JobType, registry
 from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.scheduler.records import ACTOR
-from jobs_app.scheduler.upsert import Name, upsert
-from jobs_app.sources import Source, read_row
+from jobs_app.scheduler.source_rows import source_rows
+from jobs_app.scheduler.upsert import Name, storable, upsert
+from jobs_app.sources import Source, read_row, subject_of
 from jobs_app.text import clean
 
 logger = logging.getLogger("jobs_app.scheduler")
@@ -34,7 +35,7 @@ class SubjectsSynced:
     changed: int = 0
     deleted: int = 0
     refused: list[str] = field(default_factory=list)  # rows that could not be used, and why
-    is_empty: bool = False  # the source yielded nothing though there are schedules: none was deleted
+    is_empty: bool = False  # no row named a subject though there are schedules: none was deleted
 
 
 def sync_subjects(
@@ -43,14 +44,14 @@ def sync_subjects(
     """Read the source once, and make the schedules of its job types those of its subjects."""
     done, seen = SubjectsSynced(), set[str]()
     types = [registry.get(name) for name in source.job_types]
-    rows = iter(source.rows(database_now(connection)))
+    rows = source_rows(connection, source)
     while chunk := list(islice(rows, ROWS_PER_STATEMENT)):
         upserted = upsert(connection, Origin.SOURCE, _wanted(types, chunk, seen, done))
         done.created += len(upserted.created) + len(upserted.returned)
         done.changed += len(upserted.changed)
         if not go_on():
             return done  # it was not read to its end, so nobody knows who is gone
-    if seen or done.refused:
+    if seen:
         for job_type in types:
             done.deleted += _delete_gone(connection, job_type.name, seen)
     else:
@@ -82,14 +83,13 @@ def _wanted(
     for row in chunk:
         for job_type in types:
             try:
+                seen.add(subject_of(row))  # before the rest is read: a slip there must cost it no schedule
                 subject, options = read_row(job_type, row)
-                seen.add(subject)
                 if options.timetable is None:
                     raise ValueError(f"when? Give per_hour=, every= or cron= to @job of {job_type.name!r}, or the row")
+                wanted[job_type.name, subject] = storable(job_type, options)
             except (ValueError, JobsError) as problem:
                 done.refused.append(f"{row!r}: {problem}")
-            else:
-                wanted[job_type.name, subject] = options
     return wanted
 
 
@@ -103,6 +103,7 @@ def _delete_gone(connection: BaseDatabaseWrapper, job_type: str, seen: set[str])
             continue
         rows = _of(connection, [job_type]).filter(subject__in=gone)
         with write_transaction(connection):
+            list(rows.order_by("pk").values("pk").select_for_update())  # in the order in which everybody locks them
             now = database_now(connection)
             deleted += rows.filter(BY_OPERATOR, retired=False).update(retired=True, updated_at=now)
             deleted += rows.exclude(BY_OPERATOR)._raw_delete(connection.alias)

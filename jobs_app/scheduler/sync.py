@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.errors import PayloadInvalid
 from jobs_app.lifecycle.database import database_now, write_transaction
 from jobs_app.lifecycle.loose_scans import each_value
 from jobs_app.lifecycle.presence import job_types_alive
 from jobs_app.models import Origin, ScheduleState
 from jobs_app.registry import registry
 from jobs_app.schedule_options import ScheduleOptions
-from jobs_app.scheduler.upsert import upsert
+from jobs_app.scheduler.upsert import storable, upsert
 from jobs_app.sources import sources
 
 TABLE = "jobs_app_schedulestate"
@@ -30,7 +32,8 @@ class Synced(NamedTuple):
 
 def sync_declared(connection: BaseDatabaseWrapper) -> Synced:
     """Make the rows of code say what code says. Repeating it changes nothing; so does doing it twice at once."""
-    done = upsert(connection, Origin.CODE, {(name, ""): options for name, options in declared().items()})
+    wanted = {(name, ""): _storable(name, options) for name, options in declared().items()}
+    done = upsert(connection, Origin.CODE, wanted)
     gone, back = _gone_and_back(connection)
     return Synced(
         created=[name for name, _ in done.created],
@@ -47,6 +50,14 @@ def declared() -> dict[str, ScheduleOptions]:
         for job_type in registry
         if job_type.schedule.timetable is not None and sources.of(job_type.name, "subjects") is None
     }
+
+
+def _storable(name: str, options: ScheduleOptions) -> ScheduleOptions:
+    """One whose payload does not fit has a row all the same: its slots fail, and the row shows why."""
+    try:
+        return storable(registry.get(name), options)
+    except PayloadInvalid:
+        return replace(options, payload={})
 
 
 def _gone_and_back(connection: BaseDatabaseWrapper) -> tuple[set[str], set[str]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -12,9 +13,12 @@ from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import database_now, is_postgres, write_transaction
 from jobs_app.lifecycle.relation import relation
 from jobs_app.models import ScheduleState
+from jobs_app.payloads import checked
+from jobs_app.registry import JobType
 from jobs_app.schedule_columns import TIMETABLE_COLUMNS, columns_of, first_slot
 from jobs_app.schedule_options import ScheduleOptions
-from jobs_app.strict_json import dumps
+from jobs_app.strict_json import dumps, loads
+from jobs_app.timetable import Timetable
 
 Name: TypeAlias = tuple[str, str]  # job type, subject
 Wanted: TypeAlias = Mapping[Name, ScheduleOptions]
@@ -41,7 +45,7 @@ UPDATE jobs_app_schedulestate AS schedule
    SET {", ".join(f"{name} = new.{name}" for name in KINDS if name != "id")}
   FROM ({{rows}}) AS new WHERE schedule.id = new.id
 """
-
+SIDE_BY_SIDE = timedelta(hours=1)  # as long as a deploy may take
 
 NEW_KINDS = {"job_type": "text", "subject": "text", "origin": "text"} | {n: k for n, k in KINDS.items() if n != "id"}
 # By hand, because the ORM would send a thousand rows as 25,000 parameters, and on SQLite as 26 statements.
@@ -79,6 +83,12 @@ def upsert(connection: BaseDatabaseWrapper, origin: str, wanted: Wanted) -> Upse
         done.returned.extend(name for name, row in locked.items() if row.retired)
         _write(connection, [_columns(row, wanted[name], now) for name, row in locked.items()])
     return done
+
+
+def storable(job_type: JobType, options: ScheduleOptions) -> ScheduleOptions:
+    """With the payload as its row gives it back: code and sources may say it in types that JSON does not have.
+    PayloadInvalid if it does not fit."""
+    return replace(options, payload=loads(_json(checked(job_type, options.payload or {}))))
 
 
 def _existing(connection: BaseDatabaseWrapper, wanted: Wanted) -> dict[Name, ScheduleState]:
@@ -126,13 +136,25 @@ def _differing(row: ScheduleState, options: ScheduleOptions) -> set[str]:
 
 
 def _columns(row: ScheduleState, options: ScheduleOptions, now: datetime) -> list[Any]:
-    next_run_at = row.next_run_at
-    if row.retired or next_run_at is None or _is_other_clock(_differing(row, options)):
-        next_run_at = first_slot(options, now)
     said = _said(row, options)
+    next_run_at = row.next_run_at
+    if _is_back_after_long(row, now) or _is_other_clock(_differing(row, options)):
+        next_run_at = first_slot(replace(options, timetable=_timetable(said)), now)
     said["payload"] = _json(said["payload"])
     said |= {"id": row.pk, "next_run_at": next_run_at, "updated_at": now}
     return [said[name] for name in KINDS]
+
+
+def _timetable(said: Mapping[str, Any]) -> Timetable:
+    """Of the row as it will be: an operator may have given it another one than its code or source has."""
+    when = {name: said[name] for name in TIMETABLE_COLUMNS}
+    return ScheduleState(**when).timetable
+
+
+def _is_back_after_long(row: ScheduleState, now: datetime) -> bool:
+    """Else it goes on where it stands: while old and new code run side by side, one retires what the other brings
+    back, and no slot must be lost or made up for it."""
+    return row.retired and now - row.updated_at > SIDE_BY_SIDE
 
 
 def _is_other_clock(differing: set[str]) -> bool:

@@ -46,6 +46,7 @@ STATES: dict[str, tuple[str, dict[str, Any]]] = {
     "disabled": ("disabled", {"disabled": True, "last_error": "ValueError: no"}),
     "both": ("disabled", {"disabled": True, "paused": True, "last_error": "ValueError: no"}),
     "retired": ("retired", {"retired": True, "paused": True, "disabled": True, "next_run_at": None}),
+    "unsourced": ("retired", {"retired": True, "paused": True, "origin": "source"}),
     "done": ("done", {"interval_seconds": None, "once_at": T, "next_run_at": None}),
     "done-paused": ("paused", {"interval_seconds": None, "once_at": T, "next_run_at": None, "paused": True}),
 }
@@ -72,6 +73,7 @@ def test_why_it_does_not_come_or_fails() -> None:
         "disabled": "ValueError: no",
         "both": "ValueError: no",
         "retired": "code declares it no more",
+        "unsourced": "its source has it no more",
         "done": "has had its last slot",
         "done-paused": "",
     }
@@ -156,3 +158,7 @@ def test_the_last_runs_are_read_by_a_step_into_their_index_however_long_the_hist
     plans = plans_of(lambda: schedules.last_runs(connection, rows))
     assert "jobs_app_run_schedule" in plans.indexes()
     assert plans.rows <= 3 * len(rows)
+
+
+def test_one_whose_cron_is_none_has_no_slots_to_show_after_the_one_that_fails() -> None:
+    assert schedules.next_slots(schedule(interval_seconds=None, cron="now and then")) == [T]

@@ -123,7 +123,7 @@ def test_what_cannot_come_is_not_triggered() -> None:
     assert acted.skipped == {
         past.pk: "has had its last slot",
         gone.pk: "is of job type 'gone', which is gone from code",
-        left.pk: "is retired: code declares it no more",
+        left.pk: "is retired: its code or its source has it no more",
     }
     control.pause_schedule(past, "ann")
     control.resume_schedule(past, "ann")
@@ -316,3 +316,19 @@ def test_a_type_that_asks_for_a_permission_is_left_to_those_who_have_it(verb: st
     act = getattr(control, verb)
     assert act(books, user_with(codename)).skipped == {books.pk: "needs the permission jobs_app.add_job"}
     assert act(books, user_with(codename, "add_job")).moved == [books.pk]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"interval_seconds": None, "cron": "now and then"}, {"interval_seconds": 1e300}, {"interval_seconds": 1e12}],
+)
+def test_one_that_cannot_tell_its_slots_stops_no_act_on_the_others(broken: dict[str, Any]) -> None:
+    given = {"job_type": "rates", "interval_seconds": HOUR, "next_run_at": T} | broken
+    bad = ScheduleState.objects.create(subject="bad", paused=True, **given)
+    every = control.schedules_of(job_type="rates")
+    control.pause_schedule(row().pk, "ann")
+    with at(HOUR):
+        resumed = control.resume_schedule(every, "ann")
+        made = control.backfill(every, "ann", start=T + timedelta(hours=1), end=T + timedelta(hours=1))
+    assert (resumed.moved, made.moved) == ([row().pk], [row().pk])
+    assert all(done.skipped[bad.pk].startswith("cannot tell its slots: ") for done in (resumed, made))

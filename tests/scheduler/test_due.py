@@ -119,13 +119,17 @@ def test_a_switch_that_fails_stops_its_own_type_only(caplog: pytest.LogCaptureFi
     assert "its enabled= failed" in caplog.text
 
 
-def test_the_cost_follows_the_due_rows_and_not_the_table(is_postgres: bool) -> None:
+@pytest.mark.parametrize("has_statistics", [True, False])
+def test_the_cost_follows_the_due_rows_and_not_the_table(is_postgres: bool, has_statistics: bool) -> None:
+    if is_postgres and not has_statistics:
+        pytest.skip("a server sees to them")
     rows = [
         ScheduleState(job_type="beat", subject=str(n), interval_seconds=15, next_run_at=after(n)) for n in range(2000)
     ]
     ScheduleState.objects.bulk_create(rows)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE jobs_app_schedulestate")
+    if has_statistics:
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE jobs_app_schedulestate")
     with CaptureQueriesContext(connection) as captured:
         (first,) = take(rest=300)
         take(now=after(9), last=first)

@@ -16,6 +16,7 @@ from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import Job, ScheduleState, WorkerState
 from jobs_app.scheduler import loop as loop_module
 from jobs_app.scheduler.loop import Chore, Scheduler
+from jobs_app.scheduler.tick import Ticked
 from tests.by_hand import HandWorker
 from tests.scheduler.schedules import NOON, after, schedule
 from tests.waiting import until
@@ -111,6 +112,20 @@ def test_it_outlives_a_database_that_does_not_answer(monkeypatch: pytest.MonkeyP
     with running():
         until(Job.objects.exists, every=0.01)
     assert len(refused) == 2
+
+
+def test_it_is_seen_to_live_between_the_batches_of_a_long_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = Scheduler(poll=300)
+    seen: list[bool] = []
+
+    def long_tick(*args: Any, go_on: Any, **options: Any) -> Ticked:
+        assert go_on()
+        seen.append(WorkerState.objects.exists())
+        return Ticked(at=NOON)
+
+    monkeypatch.setattr(loop_module, "tick", long_tick)
+    scheduler._tick()
+    assert seen == [True]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from jobs_app import job
+from jobs_app import due, job, subjects
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import Job, JobRun, ScheduleState, WorkerState
@@ -200,8 +200,27 @@ def test_one_tick_with_a_failure_is_partly_done(caplog: pytest.LogCaptureFixture
     schedule("charge", subject="bad", payload={"unknown": 1})
     with caplog.at_level(logging.INFO, "jobs_app"):
         assert tick_once() == PARTLY_DONE
-    assert told(caplog)[-1] == "❌ 1 schedules made no job"
+    assert told(caplog)[-1] == "❌ 1 schedules or rows of sources failed"
     assert Job.objects.get().subject == "good"
+
+
+def away() -> list[str]:
+    raise RuntimeError("the registry is away")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", [subjects, due])
+@pytest.mark.parametrize("function", [away, lambda: [None]])
+def test_one_tick_without_what_a_source_should_yield_is_partly_done(
+    name: Any, function: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    @job(exclusive=True, every=60)
+    def charge() -> None: ...
+
+    name("charge")(function)
+    with caplog.at_level(logging.INFO, "jobs_app"):
+        assert tick_once() == PARTLY_DONE
+    assert told(caplog)[-1] == "❌ 1 schedules or rows of sources failed"
 
 
 @pytest.mark.django_db

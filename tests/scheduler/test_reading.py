@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import pytest
+from django.db import connections
 
 from jobs_app import job, subjects
 from jobs_app.models import Job, ScheduleState
@@ -66,6 +67,36 @@ def test_a_source_is_read_again_at_each_poll() -> None:
         assert ScheduleState.objects.get().subject == "f02"
     finally:
         stop(reader)
+
+
+def test_between_two_polls_it_keeps_no_connection_to_any_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that breaks meanwhile would fail for ever: nobody else looks after the connections of this thread."""
+    monkeypatch.setitem(connections.settings, "elsewhere", connections.settings["default"])
+    kept: list[Any] = []
+
+    class Elsewhere:
+        connection: Any = "open"
+
+        def close(self) -> None:
+            self.connection = None
+
+    class Watched(SourceReader):
+        def pause(self, seconds: float) -> bool:
+            kept.append([each.connection for each in connections.all(initialized_only=True)])
+            return super().pause(seconds)
+
+    @subjects("deal")
+    def providers() -> list[str]:
+        connections["elsewhere"] = Elsewhere()
+        return ["f01"]
+
+    reader = Watched(poll=300)
+    run(reader)
+    try:
+        until(lambda: kept, every=0.01)
+    finally:
+        stop(reader)
+    assert kept[0] == [None, None]
 
 
 def test_a_slow_source_makes_no_slot_late() -> None:

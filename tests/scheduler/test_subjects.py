@@ -14,7 +14,7 @@ from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, ScheduleState
 from jobs_app.scheduler import subjects as subjects_module
-from jobs_app.scheduler.reading import read_source
+from jobs_app.scheduler.reading import SourceFailed, read_source
 from jobs_app.scheduler.subjects import SubjectsSynced, sync_subjects
 from jobs_app.sources import Source, sources
 from tests.scheduler.schedules import NOON, after, schedule
@@ -106,6 +106,14 @@ def test_a_source_that_comes_back_empty_deletes_nothing_and_is_told_once(caplog:
     assert ControlEvent.objects.count() == 2, "a new streak is told anew"
 
 
+@pytest.mark.spec("S0.R6")
+def test_a_source_of_which_no_row_can_be_read_deletes_nothing_either() -> None:
+    sync("f01", "f02")
+    done = sync(("f01",), ("f02",))  # values_list without flat=True
+    assert (done.deleted, done.is_empty, len(done.refused)) == (0, True, 4)
+    assert names(job_type="deal") == {"deal f01", "deal f02"}
+
+
 def test_an_empty_source_without_schedules_is_nothing_to_tell() -> None:
     assert sync() == SubjectsSynced()
 
@@ -138,10 +146,10 @@ def test_what_an_operator_said_about_a_subject_outlives_its_absence() -> None:
     assert sync("f01").deleted == 2
     assert names(retired=True) == {"deal f02"}
     assert sync("f01").deleted == 0
-    with frozen_clock(after(60)):
+    with frozen_clock(after(7200)):
         assert sync("f01", "f02").created == 2
     row = ScheduleState.objects.get(job_type="deal", subject="f02")
-    assert (row.retired, row.paused, row.next_run_at) == (False, True, after(60))
+    assert (row.retired, row.paused, row.next_run_at) == (False, True, after(7200))
 
 
 def test_rows_with_a_rate_of_their_own_differ() -> None:
@@ -154,13 +162,21 @@ def test_rows_with_a_rate_of_their_own_differ() -> None:
 def test_a_row_that_cannot_be_used_costs_no_other_and_loses_no_schedule(caplog: pytest.LogCaptureFixture) -> None:
     sync("f01", "f02")
     done = sync("f01", {"subject": "f02", "per_hour": -1}, "", "f03")
-    assert (done.created, done.deleted, len(done.refused)) == (2, 2, 4)
+    assert (done.created, done.deleted, len(done.refused)) == (2, 0, 4)
+    assert names(job_type="deal") == {"deal f01", "deal f02", "deal f03"}
     registered[:] = ["f01", ""]
     with caplog.at_level(logging.ERROR, "jobs_app"):
         for _ in range(2):
             read_source(connection, the_source(), lambda: True)
     assert len(caplog.records) == 1
     assert "2 rows cannot be used" in caplog.text
+
+
+def test_a_payload_that_does_not_fit_costs_no_other_row() -> None:
+    done = sync("f01", {"subject": "f02", "payload": {"provider": object()}}, {"subject": "f03", "payload": {}})
+    assert names() == {"deal f01", "retrieval f01"}
+    assert len(done.refused) == 4
+    assert done.refused[-1].endswith("job 'retrieval': provider: is missing")
 
 
 def test_a_job_type_that_says_no_time_is_named() -> None:
@@ -180,7 +196,7 @@ def test_a_source_that_fails_half_way_deletes_nothing_and_stops_no_other(caplog:
     source = Source(name="broken", function=broken, job_types=("deal", "retrieval"), kind="subjects")
     with caplog.at_level(logging.ERROR, "jobs_app"):
         for _ in range(2):
-            assert read_source(connection, source, lambda: True) is None
+            assert isinstance(read_source(connection, source, lambda: True), SourceFailed)
     assert names(job_type="deal") == {"deal f01", "deal f02"}
     assert len([record for record in caplog.records if "source_failed" in record.getMessage()]) == 1
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from jobs_app import job, subjects
+from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import ScheduleState
@@ -91,6 +92,44 @@ def test_a_schedule_gone_from_code_is_retired_and_comes_back_with_it(leave: Call
     assert not the_row().retired
 
 
+@pytest.mark.parametrize(("away", "stands_at"), [(600, after(60)), (7200, after(7200))])
+def test_what_another_version_of_the_code_retired_goes_on_where_it_stood_and_after_long_from_now(
+    away: float, stands_at: datetime
+) -> None:
+    declare(every=60)
+    sync_declared(connection)
+    tick(connection)
+    declare()  # code that knows the type and has no schedule for it
+    sync_declared(connection)
+    declare(every=60)
+    with frozen_clock(after(away)):
+        assert sync_declared(connection).returned == ["beat"]
+    assert the_row().next_run_at == stands_at
+
+
+def test_one_that_comes_back_with_an_override_keeps_to_it() -> None:
+    declare(every=60)
+    sync_declared(connection)
+    control.change_schedule(the_row().pk, "ann", cron="0 9 * * *")
+    declare()
+    sync_declared(connection)
+    declare(every=60)
+    with frozen_clock(after(7200)):
+        sync_declared(connection)
+    assert (the_row().cron, the_row().next_run_at) == ("0 9 * * *", NOON + timedelta(hours=21))
+
+
+def test_one_that_an_operator_let_happen_once_does_not_come_back_with_another_payload() -> None:
+    declare(every=60)
+    sync_declared(connection)
+    control.change_schedule(the_row().pk, "ann", at=after(60))
+    with frozen_clock(after(60)):
+        assert len(tick(connection).made) == 1
+        declare(every=60, catch_up="skip")
+        assert sync_declared(connection).changed == ["beat"]
+    assert the_row().next_run_at is None
+
+
 def test_a_type_that_a_living_process_knows_is_not_gone() -> None:
     """A scheduler with the old code, started again in the middle of a deploy."""
     schedule("new-type")
@@ -151,6 +190,25 @@ def test_what_code_says_besides_the_time_is_kept_in_the_row_too() -> None:
     assert sync_declared(connection).changed == ["beat"]
     row = the_row()
     assert (row.catch_up, row.catch_up_max, row.catch_up_window_seconds, row.overlap) == ("skip", 10, None, "allow")
+
+
+def test_a_payload_in_types_that_json_has_not_is_kept_as_its_jobs_have_it() -> None:
+    @job(every=15, payload={"day": date(2026, 1, 31), "hours": (9, 17)})
+    def beat(day: date, hours: Any) -> None: ...
+
+    assert sync_declared(connection).created == ["beat"]
+    assert the_row().payload == {"day": "2026-01-31", "hours": [9, 17]}
+    assert sync_declared(connection) == NOTHING
+
+
+def test_a_payload_that_does_not_fit_keeps_no_other_schedule_from_its_row() -> None:
+    @job(every=15, subject="tenant", payload={"tenant": object()})
+    def unfit(tenant: str) -> None: ...
+
+    declare(every=15)
+    assert sorted(sync_declared(connection).created) == ["beat", "unfit"]
+    assert [made.job_type for made in tick(connection).made] == ["beat"]
+    assert "tenant" in ScheduleState.objects.get(job_type="unfit").last_error
 
 
 @pytest.mark.spec("S0.19", "S0.43")

@@ -18,7 +18,7 @@ from jobs_app.errors import JobsError, OptionInvalid
 from jobs_app.ids import EPOCH, slot_id
 from jobs_app.lifecycle.control.acting import Act, Acted, begin
 from jobs_app.lifecycle.control.schedule_rows import NOT_FOUND, Matching, Name, each_named, lock, meant, target_of
-from jobs_app.lifecycle.control.schedules import why_gone, why_not_permitted
+from jobs_app.lifecycle.control.schedules import why_gone, why_no_slots, why_not_permitted
 from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
 from jobs_app.lifecycle.slots import SlotDrafts, enqueue_slots, known_slots
 from jobs_app.models import ScheduleState
@@ -127,7 +127,7 @@ def _usable(
 
 
 def _why_not(act: Act, drafts: SlotDrafts, row: ScheduleState) -> str | None:
-    if why := why_gone(row) or why_not_permitted(act, row):
+    if why := why_gone(row) or why_not_permitted(act, row) or why_no_slots(row):
         return why
     try:
         drafts.job(row, EPOCH, delay=0.0)

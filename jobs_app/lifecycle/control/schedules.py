@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.ids import EPOCH
 from jobs_app.lifecycle.control.acting import APP, Act, Acted, begin
 from jobs_app.lifecycle.control.schedule_rows import REPAIRED, on_schedules, update
 from jobs_app.lifecycle.database import database_now
@@ -39,7 +40,9 @@ def resume_schedule(schedules: Any, actor: Any, reason: str = "", *, backfill: b
     what was switched off by failures.
     """
     act = begin("resume", "resume_work", actor, reason)
-    return on_schedules(schedules, act, _why_no_resume, _resume_where_it_stood if backfill else _resume)
+    if backfill:
+        return on_schedules(schedules, act, _why_no_resume, _resume_where_it_stood)
+    return on_schedules(schedules, act, lambda row: _why_no_resume(row) or why_no_slots(row), _resume)
 
 
 def trigger_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
@@ -74,6 +77,15 @@ def why_gone(row: ScheduleState) -> str | None:
     return None if row.job_type in registry else f"is of job type {row.job_type!r}, which is gone from code"
 
 
+def why_no_slots(row: ScheduleState) -> str | None:
+    """One such row, which somebody wrote by hand, must not stop an act on all others."""
+    try:
+        row.timetable.after(row.next_run_at or EPOCH)
+    except (ValueError, OverflowError) as problem:
+        return f"cannot tell its slots: {problem}"
+    return None
+
+
 def _if_permitted(act: Act, why_not: Callable[[ScheduleState], str | None]) -> Callable[[ScheduleState], str | None]:
     return lambda row: why_not_permitted(act, row) or why_not(row)
 
@@ -86,7 +98,7 @@ def _why_no_trigger(act: Act, row: ScheduleState) -> str | None:
     if why := why_gone(row) or why_not_permitted(act, row):
         return why
     if row.retired:
-        return "is retired: code declares it no more"
+        return "is retired: its code or its source has it no more"
     if row.paused and not act.may(RESUME):
         return f"is paused, and to resume it needs the permission {RESUME}"
     return "has had its last slot" if row.next_run_at is None else None

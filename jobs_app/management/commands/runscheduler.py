@@ -29,7 +29,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         poll = get_settings().scheduler_poll_seconds
-        parser.add_argument("--once", action="store_true", help="tick once and exit, with 4 if a schedule failed")
+        parser.add_argument(
+            "--once", action="store_true", help="tick once and exit, with 4 if a schedule or a source failed"
+        )
         parser.add_argument("--poll", type=period, default=poll, help="seconds between looks into code and sources")
         parser.add_argument("--metrics-port", type=positive, metavar="PORT", help="serve the scheduler's metrics there")
 
