@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,7 +25,7 @@ from jobs_app.scheduler import metrics
 from jobs_app.scheduler.due import next_due, ticking_types
 from jobs_app.scheduler.reading import SourceReader
 from jobs_app.scheduler.sync import declared, sync_declared
-from jobs_app.scheduler.tick import Ticked, tick
+from jobs_app.scheduler.tick import Made, Ticked, tick
 from jobs_app.sources import sources
 
 logger = logging.getLogger("jobs_app.scheduler")
@@ -143,10 +143,8 @@ class Scheduler(Loop):
 
     def _give_turns(self) -> Ticked:
         began = time.monotonic()
-        ticked = tick(self.connection, rest=REST_SHARE * self.poll, go_on=self._go_on)
+        ticked = tick(self.connection, rest=REST_SHARE * self.poll, go_on=self._go_on, note=_note)
         metrics.note_tick(ticked, time.monotonic() - began)
-        for made in ticked.made:
-            logger.debug("job=%s made for schedule %s, slot %s", made.run_id, made.schedule, made.slot.isoformat())
         return ticked
 
     def _go_on(self) -> bool:
@@ -174,6 +172,12 @@ class Scheduler(Loop):
             self.connection.close()
         except DatabaseError as error:
             logger.warning("the scheduler could not sign off: %s", error)
+
+
+def _note(made: Sequence[Made]) -> None:
+    metrics.note_made(made)
+    for one in made:
+        logger.debug("job=%s made for schedule %s, slot %s", one.run_id, one.schedule, one.slot.isoformat())
 
 
 def say_switched_off() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from prometheus_client import Counter, Gauge, Histogram, start_http_server
 
 if TYPE_CHECKING:
-    from jobs_app.scheduler.tick import Ticked
+    from jobs_app.scheduler.tick import Made, Ticked
 
 # Labels are job types, which code bounds; never subjects.
 ENQUEUES = Counter("jobs_enqueue_attempts_total", "Slots that a scheduler tried to enqueue", ["job_type", "outcome"])
@@ -25,10 +25,13 @@ TICK = Histogram("jobs_scheduler_tick_duration_seconds", "Seconds that a tick ta
 LAST_TICK = Gauge("jobs_scheduler_last_tick_timestamp_seconds", "When the last tick ended")
 
 
+def note_made(made: Iterable[Made]) -> None:
+    for one in made:
+        ENQUEUES.labels(one.job_type, "success").inc()
+        LATENESS.labels(one.job_type).observe((one.at - one.slot).total_seconds())
+
+
 def note_tick(ticked: Ticked, seconds: float) -> None:
-    for made in ticked.made:
-        ENQUEUES.labels(made.job_type, "success").inc()
-        LATENESS.labels(made.job_type).observe((ticked.at - made.slot).total_seconds())
     for job_type, count in ticked.failed.items():
         ENQUEUES.labels(job_type, "error").inc(count)
     for job_type, count in ticked.skipped.items():

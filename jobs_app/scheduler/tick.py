@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import random as uniform
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, transaction
@@ -36,6 +36,10 @@ class Made(NamedTuple):
     job_type: str
     schedule: str
     slot: datetime
+    at: datetime  # by the tick of this moment
+
+
+Note: TypeAlias = Callable[[Sequence[Made]], None]
 
 
 @dataclass(kw_only=True)
@@ -144,14 +148,18 @@ def tick(
     limit: int = ROWS_PER_TRANSACTION,
     go_on: Callable[[], bool] = lambda: True,
     random: Random = uniform,
+    note: Note | None = None,
 ) -> Ticked:
-    """Give each schedule that is due now one turn."""
+    """Give each schedule that is due now one turn.
+
+    `note` gets the jobs of each batch, which are then not kept: after an outage there may be millions.
+    """
     now = database_now(connection)
     types = ticking_types(connection, now) if job_types is None else job_types
     ticked, turns = Ticked(at=now), Tick(connection, Due(job_types=types, now=now, rest=rest), random)
     while go_on():
         steps = turns.batch(limit)
-        _note(ticked, steps)
+        (note or ticked.made.extend)(_note(ticked, steps))
         if len(steps) < limit:
             break
     return ticked
@@ -174,7 +182,8 @@ def _store_slots(connection: BaseDatabaseWrapper, steps: Sequence[Step], jobs: S
             step.drop(left_out)
 
 
-def _note(ticked: Ticked, steps: Iterable[Step]) -> None:
+def _note(ticked: Ticked, steps: Iterable[Step]) -> list[Made]:
+    made: list[Made] = []
     for step in steps:
         ticked.rows += 1
         job_type, name = step.row.job_type, str(step.row)
@@ -183,7 +192,8 @@ def _note(ticked: Ticked, steps: Iterable[Step]) -> None:
         if step.error:
             ticked.failed[job_type] += 1
             _say_failed(step, step.error, ticked.at)
-        ticked.made += [Made(job.id, job_type, name, job.slot_at) for job in step.jobs if job.slot_at]
+        made += [Made(job.id, job_type, name, job.slot_at, ticked.at) for job in step.jobs if job.slot_at]
+    return made
 
 
 def _say_failed(step: Step, error: Exception, now: datetime) -> None:

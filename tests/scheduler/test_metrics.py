@@ -18,7 +18,7 @@ from prometheus_client import REGISTRY
 from jobs_app import job
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import Job
-from jobs_app.scheduler.metrics import note_tick
+from jobs_app.scheduler.metrics import note_made, note_tick
 from jobs_app.scheduler.tick import tick
 from tests.scheduler.schedules import NOON, after, schedule
 from tests.scheduler.test_process import CHILD
@@ -39,6 +39,7 @@ def test_made_failed_and_skipped_slots_are_counted_by_job_type() -> None:
     with frozen_clock(NOON):
         ticked = tick(connection)
     before = counted("jobs_scheduler_tick_duration_seconds_count")
+    note_made(ticked.made)
     note_tick(ticked, 0.5)
     assert counted("jobs_enqueue_attempts_total", job_type="counted-beat", outcome="success") == 1
     assert counted("jobs_enqueue_attempts_total", job_type="counted-beat", outcome="error") == 1

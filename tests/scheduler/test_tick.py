@@ -199,6 +199,15 @@ def _crash(*args: object) -> None:
 
 
 @pytest.mark.django_db
+def test_what_a_batch_made_can_be_noted_and_is_then_not_kept() -> None:
+    for n in range(5):
+        schedule("beat", subject=str(n))
+    noted: list[int] = []
+    ticked = tick_at(0, limit=2, note=lambda made: noted.append(len(made)))
+    assert (noted, ticked.made, ticked.rows) == ([2, 2, 1], [], 5)
+
+
+@pytest.mark.django_db
 def test_it_stops_between_batches() -> None:
     for n in range(6):
         schedule("beat", subject=str(n))
