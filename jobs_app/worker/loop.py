@@ -42,7 +42,7 @@ SLOW_SECONDS = 0.1  # a handler that runs for so long gives no thread back soon
 STOP_CLAIMING_SECONDS = 5.0  # the claim that is under way is waited for, but not for ever
 FLUSH_SECONDS = 8.0  # and so are the last reports, if the database does not answer
 LOOK_SECONDS = 0.05
-FIRST_CHORES_SECONDS = 3.0  # a worker that starts has better things to do, and often many start together
+FIRST_CHORES_SECONDS = 20.0  # a worker that starts has better things to do; a scheduler beside it is known by then
 STATE_AFTER = {"release": "queued", "fail": "failed"}
 
 
