@@ -11,6 +11,8 @@ import hypothesis
 import pytest
 from django.db import connection
 
+from tests.waiting import until
+
 pytest_plugins = ["tests.spec_report"]
 
 hypothesis.settings.register_profile("steady", deadline=None, print_blob=True)
@@ -52,6 +54,26 @@ def chores(registry_restored: None) -> Any:
     from jobs_app import chores
 
     return chores
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """PostgreSQL waits five seconds for others before it drops a database. What killed processes left on a busy server
+    may take longer to end."""
+    yield
+    with django_db_blocker.unblock():
+        if connection.vendor == "postgresql":
+            until(_are_we_alone, seconds=60)
+        connection.close()
+
+
+def _are_we_alone() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "AND backend_type = 'client backend'"
+        )
+        return cursor.fetchone() == (0,)
 
 
 @pytest.fixture

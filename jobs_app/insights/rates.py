@@ -11,6 +11,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 
 from jobs_app import cron
 from jobs_app.models import ScheduleState
+from jobs_app.registry import SYSTEM_NAMES
 
 HOURS = 24  # that a cron is followed for
 MOST_SLOTS = HOURS * 60  # counted of one cron: all of them, unless it has more than one a minute
@@ -41,8 +42,8 @@ class ScheduleRules(NamedTuple):
 
 
 def active(connection: BaseDatabaseWrapper) -> QuerySet[ScheduleState]:
-    """Schedules that make jobs again and again, now."""
-    rows = ScheduleState.objects.using(connection.alias)
+    """Schedules that make jobs again and again, now; but for the app's own chores, which have a slot to themselves."""
+    rows = ScheduleState.objects.using(connection.alias).exclude(job_type__startswith=SYSTEM_NAMES)
     return rows.filter(paused=False, retired=False, disabled=False, once_at=None)
 
 

@@ -137,3 +137,8 @@ def test_the_schedules_of_a_subject_come_type_by_type() -> None:
     for job_type, subject in (("retrieval", "a"), ("deal", "a"), ("deal", "b")):
         schedule(job_type, subject, per_hour=1)
     assert [str(row) for row in rates.of_subject(connection, "a")] == ["deal a", "retrieval a"]
+
+
+def test_the_apps_own_chores_ask_for_no_slots() -> None:
+    schedule("jobs.prune", "", per_hour=6)
+    assert the_rules().rules == []
