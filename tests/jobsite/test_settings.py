@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import runpy
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.exceptions import ImproperlyConfigured
 
 from jobs_app.conf import parse
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -26,9 +31,29 @@ def settings_with(monkeypatch: pytest.MonkeyPatch) -> Any:
     return read
 
 
-def test_without_a_secret_key_the_site_refuses_to_start(settings_with: Any) -> None:
-    with pytest.raises(ImproperlyConfigured, match="SECRET_KEY"):
-        settings_with()
+def without_a_key(*command: str) -> subprocess.CompletedProcess[str]:
+    known = {name: value for name, value in os.environ.items() if name not in ("SECRET_KEY", "DEBUG")}
+    environment = {**known, "DJANGO_SETTINGS_MODULE": "jobsite.settings"}
+    return subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("kind", ["wsgi", "asgi"])
+def test_without_a_secret_key_the_site_refuses_to_start(kind: str) -> None:
+    refused = without_a_key("-c", f"import jobsite.{kind}")
+    assert refused.returncode == 1
+    assert "Set SECRET_KEY in the environment, or DEBUG=1 to try the site out." in refused.stderr
+
+
+def test_commands_need_none() -> None:
+    slots = ["--cron", "30 2 * * *", "--timezone", "Europe/Paris", "--from", "2026-10-23T00:00:00Z", "--count", "12"]
+    shown = without_a_key("manage.py", "jobs", "preview", *slots, "--format", "json")
+    assert shown.returncode == 0, shown.stderr
+    told = [slot["at"] for slot in json.loads(shown.stdout)]
+    summer = [f"2026-10-{day}T00:30:00+00:00" for day in (23, 24, 25)]
+    winter = [f"2026-10-{day}T01:30:00+00:00" for day in range(26, 32)]
+    assert told == [*summer, *winter, *(f"2026-11-0{day}T01:30:00+00:00" for day in (1, 2, 3))]
 
 
 def test_debug_is_off_unless_asked_for(settings_with: Any) -> None:
