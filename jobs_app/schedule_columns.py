@@ -15,6 +15,8 @@ COLUMNS = {  # options whose column has another name
     "jitter": "jitter_seconds",
 }
 TIMETABLE_COLUMNS = ("interval_seconds", "cron", "timezone", "once_at")
+# Another value in one of these counts from now; another interval from the slot that is next anyway.
+CLOCK_COLUMNS = frozenset(TIMETABLE_COLUMNS) - {"interval_seconds"}
 
 
 def columns_of(options: ScheduleOptions, *, subject: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from jobs_app.lifecycle.relation import relation
 from jobs_app.models import ScheduleState
 from jobs_app.payloads import checked
 from jobs_app.registry import JobType
-from jobs_app.schedule_columns import TIMETABLE_COLUMNS, columns_of, first_slot
+from jobs_app.schedule_columns import CLOCK_COLUMNS, TIMETABLE_COLUMNS, columns_of, first_slot
 from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.strict_json import dumps, loads
 from jobs_app.timetable import Timetable
@@ -138,7 +138,7 @@ def _differing(row: ScheduleState, options: ScheduleOptions) -> set[str]:
 def _columns(row: ScheduleState, options: ScheduleOptions, now: datetime) -> list[Any]:
     said = _said(row, options)
     next_run_at = row.next_run_at
-    if _is_back_after_long(row, now) or _is_other_clock(_differing(row, options)):
+    if _is_back_after_long(row, now) or CLOCK_COLUMNS & _differing(row, options):
         next_run_at = first_slot(replace(options, timetable=_timetable(said)), now)
     said["payload"] = _json(said["payload"])
     said |= {"id": row.pk, "next_run_at": next_run_at, "updated_at": now}
@@ -155,11 +155,6 @@ def _is_back_after_long(row: ScheduleState, now: datetime) -> bool:
     """Else it goes on where it stands: while old and new code run side by side, one retires what the other brings
     back, and no slot must be lost or made up for it."""
     return row.retired and now - row.updated_at > SIDE_BY_SIDE
-
-
-def _is_other_clock(differing: set[str]) -> bool:
-    """Another interval counts from the slot that is next anyway; another cron from now."""
-    return bool(differing & {"cron", "timezone", "once_at"})
 
 
 def _write(connection: BaseDatabaseWrapper, changes: Sequence[Sequence[Any]]) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db import connection
+
+from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ScheduleState
+from jobs_app.scheduler.tick import Ticked, tick
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -19,3 +23,9 @@ def schedule(job_type: str, **columns: Any) -> ScheduleState:
     return ScheduleState.objects.create(
         **{"job_type": job_type, "interval_seconds": 15, "next_run_at": NOON, **columns}
     )
+
+
+def tick_at(seconds: float, **options: Any) -> Ticked:
+    """One tick, so many seconds after noon."""
+    with frozen_clock(after(seconds)):
+        return tick(connection, **options)

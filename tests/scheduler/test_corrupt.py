@@ -9,11 +9,9 @@ import pytest
 from django.db import connection
 
 from jobs_app import job
-from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, Job, ScheduleState
 from jobs_app.scheduler.due import next_due
-from jobs_app.scheduler.tick import Ticked, tick
-from tests.scheduler.schedules import NOON, after, schedule
+from tests.scheduler.schedules import NOON, after, schedule, tick_at
 
 pytestmark = pytest.mark.django_db
 
@@ -66,11 +64,6 @@ def beat() -> Any:
     def beat(n: int = 0) -> None: ...
 
     return beat
-
-
-def tick_at(seconds: float, **options: Any) -> Ticked:
-    with frozen_clock(after(seconds)):
-        return tick(connection, **options)
 
 
 def jobs_by_subject() -> Counter[str]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from jobs_app import job
-from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, ScheduleState
-from jobs_app.scheduler.tick import tick
-from tests.scheduler.schedules import NOON, after, schedule
+from tests.scheduler.schedules import NOON, schedule, tick_at
 
 pytestmark = pytest.mark.django_db
 
@@ -22,11 +19,6 @@ def beat() -> Any:
     def beat() -> None: ...
 
     return beat
-
-
-def tick_at(seconds: float) -> None:
-    with frozen_clock(after(seconds)):
-        tick(connection)
 
 
 def test_missed_slots_without_a_job_are_told_with_the_schedule_and_since_when() -> None:

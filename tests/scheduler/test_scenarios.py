@@ -14,9 +14,9 @@ from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, Job, ScheduleState
 from jobs_app.scheduler.subjects import SubjectsSynced, sync_subjects
 from jobs_app.scheduler.sync import sync_declared
-from jobs_app.scheduler.tick import Ticked, tick
+from jobs_app.scheduler.tick import tick
 from jobs_app.sources import sources
-from tests.scheduler.schedules import NOON, after, schedule
+from tests.scheduler.schedules import NOON, after, schedule, tick_at
 
 pytestmark = pytest.mark.django_db
 
@@ -31,11 +31,6 @@ def declare_deal(**options: Any) -> None:
 @pytest.fixture(autouse=True)
 def deal() -> None:
     declare_deal()
-
-
-def tick_at(seconds: float, **options: Any) -> Ticked:
-    with frozen_clock(after(seconds)):
-        return tick(connection, **options)
 
 
 def made_at(seconds: float) -> list[float]:

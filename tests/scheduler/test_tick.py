@@ -18,9 +18,9 @@ from jobs_app.lifecycle.enqueue import enqueue as enqueue_all
 from jobs_app.lifecycle.new_job import Enqueued, NewJob
 from jobs_app.models import Job, ScheduleState
 from jobs_app.scheduler import tick as tick_module
-from jobs_app.scheduler.tick import Ticked, tick
+from jobs_app.scheduler.tick import tick
 from tests.by_hand import HandWorker
-from tests.scheduler.schedules import NOON, after, schedule
+from tests.scheduler.schedules import NOON, after, schedule, tick_at
 
 
 @pytest.fixture(autouse=True)
@@ -29,11 +29,6 @@ def beat() -> Any:
     def beat(n: int = 0) -> None: ...
 
     return beat
-
-
-def tick_at(seconds: float, **options: Any) -> Ticked:
-    with frozen_clock(after(seconds)):
-        return tick(connection, **options)
 
 
 def slots() -> list[float]:

@@ -22,7 +22,7 @@ from jobs_app.models import Origin, ScheduleState
 from jobs_app.options import Reader, read, subject_text
 from jobs_app.redaction import redact
 from jobs_app.registry import JobType, registry
-from jobs_app.schedule_columns import COLUMNS, TIMETABLE_COLUMNS, columns_of, first_slot
+from jobs_app.schedule_columns import CLOCK_COLUMNS, COLUMNS, TIMETABLE_COLUMNS, columns_of, first_slot
 from jobs_app.schedule_options import READERS, WHENS, ScheduleOptions, take
 from jobs_app.sources import sources
 from jobs_app.strict_json import loads
@@ -32,7 +32,6 @@ NAMES: dict[str, Reader] = {
     "name": lambda given: given if given == "" else values.name(given),
 }
 ANY_WHEN = "every=, per_hour=, cron= or at="
-CLOCK = ("cron", "timezone", "once_at")  # columns; another value starts from now
 
 
 def add_schedule(
@@ -133,7 +132,7 @@ def _change(row: ScheduleState, known: JobType, options: Mapping[str, Any], now:
     payload = _fitting_payload(row)
     if "payload" in before:
         row.payload = payload
-    if any(before[column] != getattr(row, column) for column in CLOCK if column in before):
+    if any(before[column] != getattr(row, column) for column in CLOCK_COLUMNS & before.keys()):
         row.next_run_at = row.timetable.first(now)
     return before
 
