@@ -106,14 +106,6 @@ class Job(RunColumns):
     class Meta:
         verbose_name = _("job")
         verbose_name_plural = _("jobs")
-        permissions = (
-            ("trigger_job", _("Can trigger jobs")),
-            ("cancel_job", _("Can cancel jobs and ask running ones to stop")),
-            ("abort_job", _("Can stop running jobs by force")),
-            ("retry_job", _("Can run jobs again")),
-            ("fail_job", _("Can mark jobs as failed")),
-            ("requeue_job", _("Can requeue jobs of lost workers")),
-        )
         indexes = (
             # The claim reads this in order, lane by lane; rows that are running or held are not in it.
             models.Index(
@@ -131,6 +123,8 @@ class Job(RunColumns):
             ),
             # Whether a schedule has a job that waits or runs: only jobs of schedules are in it.
             models.Index("schedule", name="jobs_app_job_schedule", condition=Q(schedule__isnull=False)),
+            # Whether a run was run again: only those that repeat another are in it.
+            models.Index("parent", name="jobs_app_job_parent", condition=Q(parent__isnull=False)),
             # Admission: only jobs behind a gate, or parked, are in these.
             models.Index(
                 "queue",

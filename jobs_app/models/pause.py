@@ -28,7 +28,6 @@ class Pause(JobsModel):
         verbose_name = _("pause")
         verbose_name_plural = _("pauses")
         constraints = (models.UniqueConstraint("scope", "name", name="jobs_app_pause_unique"),)
-        permissions = (("pause_work", _("Can pause work")), ("resume_work", _("Can resume work")))
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.get_scope_display(), self.name) if part)

@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from jobs_app.models.attempt import Outcome
 from jobs_app.models.job import FINISHED, Hold, RunColumns
 
+NEWEST = (models.F("queued_at").desc(), models.F("id").desc())
+
 
 class Ending(RunColumns):
     """How a run ended."""
@@ -30,9 +32,14 @@ class JobRun(Ending):
     class Meta:
         verbose_name = _("finished run")
         verbose_name_plural = _("finished runs")
-        permissions = (("prune_history", _("Can prune history")),)
         indexes = (
-            models.Index("job_type", models.F("queued_at").desc(), name="jobs_app_run_type_queued"),
+            # Lists read one of these from where a page ends, so that page a thousand costs what the first one does.
+            models.Index(*NEWEST, name="jobs_app_run_newest"),
+            models.Index("job_type", *NEWEST, name="jobs_app_run_type_newest"),
+            models.Index("subject", *NEWEST, name="jobs_app_run_subject", condition=~Q(subject="")),
+            models.Index(*NEWEST, name="jobs_app_run_failed", condition=Q(state="failed")),
+            # Whether a run was run again; one that repeats no other is not in it.
+            models.Index("parent", name="jobs_app_run_parent", condition=Q(parent__isnull=False)),
             # The last runs of a schedule; one that belongs to none is not in it.
             models.Index("schedule", "id", name="jobs_app_run_schedule", condition=Q(schedule__isnull=False)),
         )

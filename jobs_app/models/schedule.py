@@ -64,7 +64,6 @@ class ScheduleState(JobsModel):
     class Meta:
         verbose_name = _("schedule")
         verbose_name_plural = _("schedules")
-        permissions = (("backfill_schedule", _("Can enqueue the slots of the past")),)
         indexes = (
             models.Index(
                 "next_run_at",

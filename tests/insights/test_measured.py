@@ -125,6 +125,6 @@ def test_measuring_reads_as_many_runs_as_it_shows_and_not_the_history(
     monkeypatch.setattr(measured, "MOST_RUNS", 50)
     history(count)
     of_one_type, of_two_schedules = plans_of(lambda: of_type("work-1")), plans_of(lambda: of_schedules(7, 8))
-    assert (of_one_type.indexes(), of_one_type.rows) == ({"jobs_app_run_type_queued"}, 50)
+    assert (of_one_type.indexes(), of_one_type.rows) == ({"jobs_app_run_type_newest"}, 50)
     assert (of_two_schedules.indexes(), of_two_schedules.rows) == ({"jobs_app_run_schedule"}, 100)
     assert of_one_type.disorder() == of_two_schedules.disorder() == []

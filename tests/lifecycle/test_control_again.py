@@ -177,7 +177,7 @@ def test_a_user_repeats_only_what_they_may_trigger() -> None:
 
     run_id = ended()
     user = User.objects.create_user("ann")
-    user.user_permissions.add(Permission.objects.get(codename="retry_job"))
+    user.user_permissions.add(Permission.objects.get(codename="retry_run"))
     user = User.objects.get()
     assert control.retry(run_id, user).skipped == {run_id: "needs the permission auth.add_user"}
     user.user_permissions.add(Permission.objects.get(codename="add_user"))

@@ -36,30 +36,30 @@ def schedule(*, paused: bool) -> int:
 OTHERS, CHANGED = ("work", "", "by-hand"), ("work", "b", "")  # schedules
 
 VERBS: dict[str, tuple[str, Verb]] = {
-    "cancel": ("cancel_job", lambda actor: control.cancel(waiting(), actor)),
-    "abort": ("abort_job", lambda actor: control.abort(running(), actor)),
-    "retry": ("retry_job", lambda actor: control.retry(waiting(), actor)),
-    "fail": ("fail_job", lambda actor: control.fail(waiting(), actor)),
-    "requeue": ("requeue_job", lambda actor: control.requeue(running(), actor)),
-    "reconcile": ("requeue_job", lambda actor: control.reconcile(actor, apply=["lost"])),
-    "pause": ("pause_work", lambda actor: control.pause("queue", "mail", actor)),
-    "resume": ("resume_work", lambda actor: control.resume("queue", "paused", actor)),
-    "pause schedule": ("pause_work", lambda actor: control.pause_schedule(schedule(paused=False), actor)),
-    "resume schedule": ("resume_work", lambda actor: control.resume_schedule(schedule(paused=True), actor)),
+    "cancel": ("cancel_run", lambda actor: control.cancel(waiting(), actor)),
+    "abort": ("abort_run", lambda actor: control.abort(running(), actor)),
+    "retry": ("retry_run", lambda actor: control.retry(waiting(), actor)),
+    "fail": ("fail_run", lambda actor: control.fail(waiting(), actor)),
+    "requeue": ("reconcile_runs", lambda actor: control.requeue(running(), actor)),
+    "reconcile": ("reconcile_runs", lambda actor: control.reconcile(actor, apply=["lost"])),
+    "pause": ("pause_queue", lambda actor: control.pause("queue", "mail", actor)),
+    "resume": ("pause_queue", lambda actor: control.resume("queue", "paused", actor)),
+    "pause schedule": ("pause_schedule", lambda actor: control.pause_schedule(schedule(paused=False), actor)),
+    "resume schedule": ("pause_schedule", lambda actor: control.resume_schedule(schedule(paused=True), actor)),
     "trigger schedule": ("trigger_job", lambda actor: control.trigger_schedule(schedule(paused=False), actor)),
     "add schedule": ("add_schedulestate", lambda actor: control.add_schedule("work", actor, every=60)),
     "change schedule": ("change_schedulestate", lambda actor: control.change_schedule(OTHERS, actor, every=90)),
     "restore schedule": ("change_schedulestate", lambda actor: control.restore_schedule(CHANGED, actor)),
     "delete schedule": ("delete_schedulestate", lambda actor: control.delete_schedule(OTHERS, actor)),
     "backfill": ("backfill_schedule", lambda actor: control.backfill(OTHERS, actor, start=T, end=T)),
-    "limit": ("change_queuestate", lambda actor: control.limit_queue("mail", actor, concurrency=2)),
+    "limit": ("scale_queue", lambda actor: control.limit_queue("mail", actor, concurrency=2)),
     "add window": (
         "add_maintenancewindow",
         lambda actor: control.add_window("backup", actor, start="07:00", minutes=20),
     ),
     "change window": ("change_maintenancewindow", lambda actor: control.change_window("nightly", actor, minutes=5)),
     "remove window": ("delete_maintenancewindow", lambda actor: control.remove_window("nightly", actor)),
-    "unlimit": ("change_queuestate", lambda actor: control.unlimit_queue("limited", actor)),
+    "unlimit": ("scale_queue", lambda actor: control.unlimit_queue("limited", actor)),
 }
 EACH = pytest.mark.parametrize("verb", VERBS)
 
@@ -136,7 +136,7 @@ def test_an_anonymous_user_may_not_and_code_may(verb: str) -> None:
 def test_a_permission_may_come_from_a_group_and_the_user_from_a_request() -> None:
     user = User.objects.create_user("ann")
     group = Group.objects.create(name="operators")
-    group.permissions.add(Permission.objects.get(codename="cancel_job"))
+    group.permissions.add(Permission.objects.get(codename="cancel_run"))
     user.groups.add(group)
     lazy = SimpleLazyObject(User.objects.get)
     assert control.cancel(waiting(), lazy)

@@ -216,14 +216,14 @@ def user_with(*codenames: str) -> User:
 
 def test_each_verdict_needs_its_own_permission() -> None:
     again, over = expired(), expired(max_attempts=1)
-    told = reconciled(actor=user_with("requeue_job"))
+    told = reconciled(actor=user_with("reconcile_runs"))
     assert told.moved == [again.id]
-    assert told.skipped == {over.id: "needs the permission jobs_app.fail_job"}
+    assert told.skipped == {over.id: "needs the permission jobs_app.fail_run"}
     User.objects.all().delete()
-    assert reconciled(actor=user_with("requeue_job", "fail_job")).moved == [over.id]
+    assert reconciled(actor=user_with("reconcile_runs", "fail_run")).moved == [over.id]
 
 
 def test_nothing_is_told_to_who_may_not() -> None:
     expired()
-    with pytest.raises(PermissionDenied, match=r"bob has no permission jobs_app\.requeue_job"):
-        reconciled(actor=user_with("fail_job"), dry_run=True)
+    with pytest.raises(PermissionDenied, match=r"bob has no permission jobs_app\.reconcile_runs"):
+        reconciled(actor=user_with("fail_run"), dry_run=True)

@@ -96,11 +96,11 @@ def test_who_may_not_resume_triggers_only_what_is_not_paused() -> None:
     other = ScheduleState.objects.create(job_type="rates", subject="x", interval_seconds=60, next_run_at=T)
     ScheduleState.objects.filter(pk=row().pk).update(paused=True)
     acted = control.trigger_schedule([row().pk, other.pk], user_with("trigger_job"))
-    why = "is paused, and to resume it needs the permission jobs_app.resume_work"
+    why = "is paused, and to resume it needs the permission jobs_app.pause_schedule"
     assert (acted.moved, acted.skipped) == ([other.pk], {row().pk: why})
     assert row().paused
     assert ControlEvent.objects.get().detail == {"moved": [other.pk], "skipped": {why: 1}}
-    assert control.trigger_schedule(row().pk, user_with("trigger_job", "resume_work")).moved == [row().pk]
+    assert control.trigger_schedule(row().pk, user_with("trigger_job", "pause_schedule")).moved == [row().pk]
     assert not row().paused
 
 

@@ -26,7 +26,7 @@ from jobs_app.strict_json import dumps
 
 def retry(runs: Any, actor: Any, reason: str = "", payload: Payload | None = None) -> Acted:
     """Make what waits for later due now, and repeat what has ended, with `payload` where it shall have another one."""
-    act = begin("retry", "retry_job", actor, reason)
+    act = begin("retry", "retry_run", actor, reason)
     ids = run_ids(runs)
     if payload is not None and len(ids) != 1:
         raise OptionInvalid("retry: payload= is about one run. Retry these one by one, or as they were.")

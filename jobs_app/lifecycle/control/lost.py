@@ -24,12 +24,12 @@ def fail(runs: Any, actor: Any, reason: str = "", *, force: bool = False) -> Act
 
     Its report is then refused, as of a job that it lost.
     """
-    return on_runs(runs, begin("fail", "fail_job", actor, reason), partial(_fail, force=force))
+    return on_runs(runs, begin("fail", "fail_run", actor, reason), partial(_fail, force=force))
 
 
 def requeue(runs: Any, actor: Any, reason: str = "") -> Acted:
     """Let what ran on a worker that is gone wait again, without waiting for its lease to end."""
-    return on_runs(runs, begin("requeue", "requeue_job", actor, reason), _requeue)
+    return on_runs(runs, begin("requeue", "reconcile_runs", actor, reason), _requeue)
 
 
 def _fail(

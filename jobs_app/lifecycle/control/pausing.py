@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 2.0  # then workers go on with what is left
 
 def pause(scope: str, name: str, actor: Any, reason: str = "", until: datetime | None = None) -> Acted:
     """Let nothing of it start, from now until someone resumes it or `until` has come. What runs goes on."""
-    act = begin("pause", "pause_work", actor, reason)
+    act = begin("pause", f"pause_{scope}", actor, reason)  # a permission for each scope, for both ways
     _require_target(scope, name)
     _require_known(scope, name)
     connection = jobs_connection()
@@ -41,7 +41,7 @@ def pause(scope: str, name: str, actor: Any, reason: str = "", until: datetime |
 
 def resume(scope: str, name: str, actor: Any, reason: str = "") -> Acted:
     """End a pause; what it held may start, as far as no other pause holds it."""
-    act = begin("resume", "resume_work", actor, reason)
+    act = begin("resume", f"pause_{scope}", actor, reason)
     _require_target(scope, name)
     connection = jobs_connection()
     with write_savepoint(connection):

@@ -24,7 +24,7 @@ def limit_queue(name: str, actor: Any, reason: str = "", **limits: Any) -> Acted
 
     The others stay as they are. It holds for what is enqueued from now on, and for what is claimed.
     """
-    act = begin("limit", "change_queuestate", actor, reason)
+    act = begin("limit", "scale_queue", actor, reason)
     _require_queue(name)
     if not limits:
         raise OptionInvalid(f"queue {name!r}: which limit? Known are: {', '.join(RULES)}.")
@@ -42,7 +42,7 @@ def limit_queue(name: str, actor: Any, reason: str = "", **limits: Any) -> Acted
 
 def unlimit_queue(name: str, actor: Any, reason: str = "") -> Acted:
     """Let the settings speak again."""
-    act = begin("unlimit", "change_queuestate", actor, reason)
+    act = begin("unlimit", "scale_queue", actor, reason)
     _require_queue(name)
     connection = jobs_connection()
     with write_savepoint(connection):

@@ -25,7 +25,7 @@ from jobs_app.lifecycle.workforce import read_workforce
 from jobs_app.models import Job, JobAttempt, Outcome
 from jobs_app.text import clean
 
-FAIL_JOB = f"{APP}.fail_job"
+FAIL_RUN = f"{APP}.fail_run"
 
 
 @dataclass(kw_only=True)
@@ -44,7 +44,7 @@ def reconcile(
     it is failed by force, and its report will be refused. A user needs the permission to requeue, and for what fails
     the one to fail.
     """
-    act = begin("reconcile", "requeue_job", actor, reason)
+    act = begin("reconcile", "reconcile_runs", actor, reason)
     _check(apply)
     found = find_stale(jobs_connection(), KINDS)
     applied = () if dry_run else apply
@@ -92,8 +92,8 @@ def _settle(
     skipped = dict.fromkeys(live, "stands still no more")
     for one in stale:
         skipped.pop(one.job.pk)
-        if one.verdict == FAIL and not act.may(FAIL_JOB):
-            skipped[one.job.pk] = f"needs the permission {FAIL_JOB}"
+        if one.verdict == FAIL and not act.may(FAIL_RUN):
+            skipped[one.job.pk] = f"needs the permission {FAIL_RUN}"
     ended = _ended(connection, [one for one in stale if one.job.pk not in skipped])
     moved = requeuing.requeue(connection, [one for one in ended if one.state == "queued"], HELD)
     moved |= remove(connection, [one for one in ended if one.state != "queued"], HELD)

@@ -18,7 +18,7 @@ from jobs_app.models import Origin, ScheduleState
 from jobs_app.redaction import redact
 from jobs_app.registry import registry
 
-RESUME = f"{APP}.resume_work"
+RESUME = f"{APP}.pause_schedule"
 MOST_NAMED = 20  # in one event
 WHY_NOT_DELETED: dict[str, str] = {
     Origin.CODE: "is declared in code: remove it there, or pause it",
@@ -28,7 +28,7 @@ WHY_NOT_DELETED: dict[str, str] = {
 
 def pause_schedule(schedules: Any, actor: Any, reason: str = "") -> Acted:
     """Let them make no jobs until someone resumes them."""
-    act = begin("pause", "pause_work", actor, reason)
+    act = begin("pause", "pause_schedule", actor, reason)
     return on_schedules(schedules, act, lambda row: "is paused already" if row.paused else None, _pause)
 
 
@@ -39,7 +39,7 @@ def resume_schedule(schedules: Any, actor: Any, reason: str = "", *, backfill: b
     With `backfill` they go on where they stood, and catch up as each of them does after an outage. Also brings back
     what was switched off by failures.
     """
-    act = begin("resume", "resume_work", actor, reason)
+    act = begin("resume", "pause_schedule", actor, reason)
     if backfill:
         return on_schedules(schedules, act, _why_no_resume, _resume_where_it_stood)
     return on_schedules(schedules, act, lambda row: _why_no_resume(row) or why_no_slots(row), _resume)

@@ -15,12 +15,12 @@ from jobs_app.models import Job, State
 
 def cancel(runs: Any, actor: Any, reason: str = "") -> Acted:
     """End what waits; ask what runs to stop."""
-    return on_runs(runs, begin("cancel", "cancel_job", actor, reason), _cancel)
+    return on_runs(runs, begin("cancel", "cancel_run", actor, reason), _cancel)
 
 
 def abort(runs: Any, actor: Any, reason: str = "") -> Acted:
     """The same, but what runs is stopped by force where its job type lets it."""
-    return on_runs(runs, begin("abort", "abort_job", actor, reason), _abort)
+    return on_runs(runs, begin("abort", "abort_run", actor, reason), _abort)
 
 
 def _cancel(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID]) -> Acted:
