@@ -140,16 +140,16 @@ class Opening:
         if job.key is None:
             return []
         of_queue, of_type = self._rules.rate_per_key, limits_of(job.job_type).rate_per_key
-        scopes = Scope(f"key of {self._queue}", job.key), Scope(f"key of {job.job_type} in {self._queue}", job.key)
+        scopes = Scope.of_key(self._queue, job.key), Scope.of_key(self._queue, job.key, job.job_type)
         return [(scope, rate) for scope, rate in zip(scopes, (of_queue, of_type), strict=True) if rate is not None]
 
     def _within_rates(self, jobs: Sequence[Gated]) -> list[Gated]:
         granted = {
-            job_type: self._rates.take(Scope(f"type {job_type}"), limits_of(job_type).rate, count)
+            job_type: self._rates.take(Scope.of_type(job_type), limits_of(job_type).rate, count)
             for job_type, count in Counter(job.job_type for job in jobs).items()
         }
         allowed = list(_first(jobs, granted))
-        return allowed[: self._rates.take(Scope(f"queue {self._queue}"), self._rules.rate, len(allowed))]
+        return allowed[: self._rates.take(Scope.of_queue(self._queue), self._rules.rate, len(allowed))]
 
     def _left(self, job_type: str) -> int:
         """How many more of a type may open, over all queues. Who else opens some of it now goes first."""

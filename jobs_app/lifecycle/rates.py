@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -22,6 +22,19 @@ class Scope(NamedTuple):
 
     name: str
     key: str = ""
+
+    @classmethod
+    def of_queue(cls, queue: str) -> Self:
+        return cls(f"queue {queue}")
+
+    @classmethod
+    def of_type(cls, job_type: str) -> Self:
+        return cls(f"type {job_type}")
+
+    @classmethod
+    def of_key(cls, queue: str, key: str, job_type: str | None = None) -> Self:
+        """Of all jobs with this key there, or of those of one type."""
+        return cls(f"key of {queue}" if job_type is None else f"key of {job_type} in {queue}", key)
 
 
 class Rates:
