@@ -1,0 +1,12 @@
+"""The control plane: everything an operator does, as pages of the Django admin.
+
+A site of your own has them after `jobs_app.admin.register(site)`.
+"""
+
+from django.contrib import admin
+
+from jobs_app.admin.menu import register
+
+__all__ = ["register"]
+
+register(admin.site)
