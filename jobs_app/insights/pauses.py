@@ -27,5 +27,10 @@ def holding(connection: BaseDatabaseWrapper, run: Run, now: datetime) -> list[Pa
     return list(_in_force(connection, now).filter(its))
 
 
+def of(connection: BaseDatabaseWrapper, scope: str, name: str, now: datetime) -> Pause | None:
+    """The one in force for exactly this."""
+    return _in_force(connection, now).filter(scope=scope, name=name).first()
+
+
 def _in_force(connection: BaseDatabaseWrapper, now: datetime) -> QuerySet[Pause]:
     return Pause.objects.using(connection.alias).filter(in_force(now)).order_by("-created_at", "-pk")
