@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from django.utils.translation import gettext as _
+
 from jobs_app.cron import Cron
 from jobs_app.wall_clock import INSTANT, clock
 
@@ -20,7 +22,7 @@ def cron_slots(cron: Cron, start: datetime, count: int) -> list[Slot]:
     found: list[Slot] = []
     at = cron.after(start)
     while at is not None and len(found) < count:
-        found.append(Slot(at, at.astimezone(cron.clock.zone), _note(cron, at)))
+        found.append(Slot(at, at.astimezone(cron.clock.zone), note(cron, at)))
         at = cron.after(at)
     return found
 
@@ -34,7 +36,7 @@ def interval_slots(seconds: float, start: datetime, count: int, *, timezone: str
     return [Slot(at, at.astimezone(zone), "") for at in grid]
 
 
-def _note(cron: Cron, at: datetime) -> str:
+def note(cron: Cron, at: datetime) -> str:
     wall = cron.clock.shown(at)
     if len(cron.clock.showings(wall)) == 2:
         return _repeated(_time(wall), wall.fold, cron.is_elapsed)
@@ -43,8 +45,10 @@ def _note(cron: Cron, at: datetime) -> str:
 
 def _repeated(time: str, fold: int, is_elapsed: bool) -> str:
     if fold:
-        return f"clocks went back: {time} for the second time"
-    return f"clocks go back: {time} comes twice, {'both count' if is_elapsed else 'the first time counts'}"
+        return _("clocks went back: %(time)s for the second time") % {"time": time}
+    if is_elapsed:
+        return _("clocks go back: %(time)s comes twice, both count") % {"time": time}
+    return _("clocks go back: %(time)s comes twice, the first time counts") % {"time": time}
 
 
 def _skipped(cron: Cron, at: datetime, wall: datetime) -> str:
@@ -54,8 +58,9 @@ def _skipped(cron: Cron, at: datetime, wall: datetime) -> str:
     if first is None or last is None or not before < first <= last:
         return ""
     if first == last:
-        return f"{_time(first)} does not exist on this day: runs at the shift"
-    return f"{_time(first)} to {_time(last)} do not exist on this day: one run at the shift"
+        return _("%(time)s does not exist on this day: runs at the shift") % {"time": _time(first)}
+    given = {"first": _time(first), "last": _time(last)}
+    return _("%(first)s to %(last)s do not exist on this day: one run at the shift") % given
 
 
 def _time(wall: datetime) -> str:
