@@ -72,5 +72,9 @@ def beat(connection: BaseDatabaseWrapper, worker_id: str, *, busy: int, draining
     )
 
 
+def is_asked_to_drain(connection: BaseDatabaseWrapper, worker_id: str) -> bool:
+    return WorkerState.objects.filter(id=worker_id, drain_requested=True).exists()
+
+
 def leave(connection: BaseDatabaseWrapper, worker_id: str) -> None:
     while_busy(connection, lambda: WorkerState.objects.filter(id=worker_id).delete())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from jobs_app.lifecycle.heartbeat import Asked, asked_to_stop, extend
-from jobs_app.lifecycle.presence import Presence, announce, beat, leave
+from jobs_app.lifecycle.presence import Presence, announce, beat, is_asked_to_drain, leave
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.worker.flight import Flight, Hangar
@@ -28,6 +28,7 @@ class Beat(Loop):
         who: Presence,
         *,
         is_draining: Callable[[], bool],
+        drain: Callable[[], None],
         tick: Callable[[], None],
         abort: Callable[[Flight], None],
         announced: Callable[[], None],
@@ -36,6 +37,7 @@ class Beat(Loop):
         self._hangar = hangar
         self._who = who
         self._is_draining = is_draining
+        self._drain = drain
         self._tick = tick
         self._abort = abort
         self._announced = announced
@@ -67,6 +69,9 @@ class Beat(Loop):
 
     def _beat(self) -> None:
         self._learn({flight.job.id: flight for flight in self._hangar.open()})
+        if not self._is_draining() and is_asked_to_drain(self.connection, self._who.id):
+            logger.info("asked to drain: no more jobs are taken, and what runs goes on to its end")
+            self._drain()
         draining = self._is_draining()
         busy = len(self._hangar.running())
         if not beat(self.connection, self._who.id, busy=busy, draining=draining, rss_bytes=rss_bytes()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -76,6 +77,7 @@ class Worker:
         self._id, self._short_name = self.identity.id, self.identity.short
         self.hangar, self.pace = Hangar(), Pace()
         self.stop_requested = threading.Event()
+        self.drain_requested = threading.Event()  # by an operator
         self._claimed = 0
         self._enough = options.concurrency  # in hand; with fewer there is room for more
         self._stored_at = float("-inf")
@@ -110,6 +112,7 @@ class Worker:
             self.hangar,
             self._presence(beat_seconds=shortest_lease / BEATS_PER_LEASE),
             is_draining=self.stop_requested.is_set,
+            drain=self._take_no_more,
             tick=self._watch,
             abort=self._crew.abort,
             announced=self.claimer.wake.set,
@@ -126,18 +129,21 @@ class Worker:
             if loop is not None:
                 loop.start()
 
-    def drain(self, is_forced: Callable[[], bool] = lambda: False) -> None:
-        """Stop claiming, let handlers finish while the grace lasts, then release, fail or leave what still runs."""
-        give_up = time.monotonic() + self.options.grace
+    def drain(
+        self, is_forced: Callable[[], bool] = lambda: False, is_hurried: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Stop claiming, let handlers finish while the grace lasts, then release, fail or leave what still runs.
+
+        The grace begins when somebody is in a hurry: who only drains has all the time that its jobs take.
+        """
+        began = time.monotonic()
         self.stop_requested.set()
         for loop in self._aside:
             loop.stop()
         self.claimer.stop()
         self.claimer.join(STOP_CLAIMING_SECONDS)
         self._give_back(self._crew.take_back())
-        while self.hangar.open() and time.monotonic() < give_up and not is_forced():
-            self._idle.wait(LOOK_SECONDS)
-            self._idle.clear()
+        self._wait_for_handlers(began, is_forced, is_hurried)
         self._interrupt(self.hangar.open(), forced=is_forced())
         self._stop_loops()
 
@@ -153,12 +159,25 @@ class Worker:
             return not len(self.hangar)
         return options.max_rss is not None and self._stored_at > 0 and rss_bytes() > options.max_rss
 
+    def _take_no_more(self) -> None:
+        """At once, on the thread that hears of it; the main thread, which looks now and then, does the rest."""
+        self.stop_requested.set()
+        self.drain_requested.set()
+
+    def _wait_for_handlers(self, began: float, is_forced: Callable[[], bool], is_hurried: Callable[[], bool]) -> None:
+        give_up = began + self.options.grace if is_hurried() else math.inf
+        while self.hangar.open() and time.monotonic() < give_up and not is_forced():
+            self._idle.wait(LOOK_SECONDS)
+            self._idle.clear()
+            if give_up == math.inf and is_hurried():
+                give_up = time.monotonic() + self.options.grace
+
     def _room(self) -> Room:
         in_hand = self._in_hand()
         left = self._left()
         ahead = self.pace.ahead(self.options.concurrency)
         self._enough = self.options.concurrency + ahead // 2
-        if self.finisher.pending > MOST_UNSTORED or not self.beat.is_announced:
+        if self.finisher.pending > MOST_UNSTORED or not self.beat.is_announced or self.stop_requested.is_set():
             return Room(now=0, ahead=0)
         now = max(0, min(self.options.concurrency - in_hand, left))
         # A claim of a few rows costs as much as one of hundreds, so the buffer is filled by halves.

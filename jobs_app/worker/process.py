@@ -21,6 +21,7 @@ from jobs_app.worker.loop import Worker, WorkerOptions
 logger = logging.getLogger("jobs_app.worker")
 
 LOOK_SECONDS = 0.1
+DRAINED = 20  # how a process under a supervisor says that nobody is to take its place
 LAST_SECONDS = 5.0  # what threads that handlers left behind get, when everything else has ended
 
 
@@ -32,7 +33,7 @@ def run_worker(
     parent: int | None = None,
     ready: Callable[[], object] = lambda: None,
 ) -> int:
-    """Work until told to stop, or spent, or (`once`) until nothing is due. The exit code.
+    """Work until told to stop, or drained, or spent, or (`once`) until nothing is due. The exit code.
 
     `beside` are loops that share the process; `parent` is the process without which this one must not live.
     """
@@ -49,14 +50,20 @@ def run_worker(
         signals.received.wait(LOOK_SECONDS)
     for loop in beside:
         loop.stop()
-    worker.drain(lambda: signals.forced)
+    worker.drain(lambda: signals.forced, lambda: signals.received.is_set() or not worker.drain_requested.is_set())
     for loop in beside:
         loop.join(LAST_SECONDS)  # it has a last word for the database
     logger.info("worker stopped: %s", dict(worker.finisher.counts))
-    code = 1 if signals.forced else 0
+    code = _code(worker, signals, parent)
     if worker.left_running:
         _exit_now(code)  # handlers that would not stop must not keep the process
     return code
+
+
+def _code(worker: Worker, signals: StopSignals, parent: int | None) -> int:
+    if signals.forced:
+        return 1
+    return DRAINED if parent is not None and worker.drain_requested.is_set() else 0
 
 
 def exit_soon(code: int) -> NoReturn:
@@ -76,7 +83,7 @@ def _exit_now(code: int) -> NoReturn:
 
 
 def _is_over(worker: Worker, signals: StopSignals, parent: int | None) -> bool:
-    if signals.received.is_set() or worker.is_spent():
+    if signals.received.is_set() or worker.drain_requested.is_set() or worker.is_spent():
         return True
     if parent is not None and os.getppid() != parent:
         logger.warning("the supervisor is gone; stopping")

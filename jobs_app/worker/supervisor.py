@@ -19,6 +19,7 @@ from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.worker.child import run_child
 from jobs_app.worker.loop import WorkerOptions
+from jobs_app.worker.process import DRAINED
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -28,7 +29,7 @@ SHORT_LIFE_SECONDS = 5.0  # a child that dies sooner is replaced later, and late
 LONGEST_WAIT_SECONDS = 30.0
 START_SECONDS = 120.0  # a child that hangs in its imports is replaced after this
 KILL_AFTER_GRACE_SECONDS = 15.0
-STOPPED_BY_US = (0, -signal.SIGTERM)  # the second: it had not come so far as to listen, so it had no jobs
+STOPPED_BY_US = (0, DRAINED, -signal.SIGTERM)  # the last: it had not come so far as to listen, so it had no jobs
 
 # A fork would share database sockets between parent and child; a fresh interpreter shares nothing.
 spawn = multiprocessing.get_context("spawn")
@@ -44,6 +45,7 @@ class Place:
     born: float = 0.0
     short_lives: int = 0
     not_before: float = 0.0
+    is_drained: bool = False  # an operator wants nobody here
 
     def is_alive(self) -> bool:
         return self.process is not None and self.process.is_alive()
@@ -68,7 +70,7 @@ class Supervisor:
         places = [Place(self.beside), *(Place() for _ in range(self.processes - 1))]
         files = snapshot() if self.reload else {}
         looked = time.monotonic()
-        while not self.signals.received.is_set():
+        while not self.signals.received.is_set() and not all(place.is_drained for place in places):
             for place in places:
                 self._look_after(place)
             if self.reload and time.monotonic() - looked > LOOK_AT_FILES_SECONDS:
@@ -78,6 +80,8 @@ class Supervisor:
         return self._stop(places)
 
     def _look_after(self, place: Place) -> None:
+        if place.is_drained:
+            return
         if place.process is None:
             self._fill(place)
         elif not place.is_alive():
@@ -101,6 +105,10 @@ class Supervisor:
         now = time.monotonic()
         code = place.process.exitcode if place.process else None
         place.process = None
+        if code == DRAINED:
+            place.is_drained = True
+            logger.info("a worker process was drained; no new one takes its place")
+            return
         lived_short = now - place.born < SHORT_LIFE_SECONDS and code != 0
         place.short_lives = place.short_lives + 1 if lived_short else 0
         wait = min(LONGEST_WAIT_SECONDS, 0.5 * 2**place.short_lives) if lived_short else 0.0

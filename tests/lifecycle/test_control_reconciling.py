@@ -227,3 +227,26 @@ def test_nothing_is_told_to_who_may_not() -> None:
     expired()
     with pytest.raises(PermissionDenied, match=r"bob has no permission jobs_app\.reconcile_runs"):
         reconciled(actor=user_with("fail_run"), dry_run=True)
+
+
+def test_only_the_runs_that_were_chosen_are_moved_and_each_other_wish_is_answered() -> None:
+    chosen, left, over = expired(), expired(), expired()
+    done(over)
+    told = reconciled(runs=[chosen.id, str(over.id)], apply=["expired", "lost", "stuck"])
+    assert (told.moved, told.skipped) == ([chosen.id], {over.id: "has already succeeded"})
+    assert [stale.job.pk for stale in told.found] == [chosen.id]
+    assert Job.objects.get(pk=left.id).state == "running"
+
+
+def test_a_chosen_run_that_stands_still_no_more_is_left_alone() -> None:
+    job = expired()
+    told = reconciled(5, runs=job.id, apply=["expired", "lost", "stuck"])
+    assert (told.moved, told.skipped) == ([], {job.id: "stands still no more"})
+
+
+def test_a_dry_run_over_chosen_runs_moves_none() -> None:
+    job, other = expired(), expired()
+    told = reconciled(runs=[job.id], dry_run=True)
+    assert ([stale.job.pk for stale in told.found], told.moved) == ([job.id], [])
+    assert set(Job.objects.values_list("state", flat=True)) == {"running"}
+    assert other.id not in told.skipped

@@ -7,6 +7,7 @@ why, writes a control event in the transaction that does it, and gives back what
 from jobs_app.lifecycle.control.acting import Acted
 from jobs_app.lifecycle.control.again import retry
 from jobs_app.lifecycle.control.backfill import Backfilled, backfill
+from jobs_app.lifecycle.control.drain import drain
 from jobs_app.lifecycle.control.lost import fail, requeue
 from jobs_app.lifecycle.control.pausing import pause, resume
 from jobs_app.lifecycle.control.planning import add_schedule, change_schedule
@@ -35,6 +36,7 @@ __all__ = [
     "change_schedule",
     "change_window",
     "delete_schedule",
+    "drain",
     "fail",
     "limit_queue",
     "pause",

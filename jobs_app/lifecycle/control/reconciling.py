@@ -16,7 +16,7 @@ from jobs_app.conf import RECONCILABLE
 from jobs_app.errors import OptionInvalid
 from jobs_app.lifecycle import requeue as requeuing
 from jobs_app.lifecycle.control.acting import APP, Act, Acted, begin
-from jobs_app.lifecycle.control.runs import RUNS_PER_CHUNK, on_runs, why_not_live
+from jobs_app.lifecycle.control.runs import RUNS_PER_CHUNK, on_runs, run_ids, why_not_live
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.lifecycle.moves import HELD, Ended, remove
 from jobs_app.lifecycle.recover import Lost, verdict_on
@@ -36,9 +36,15 @@ class Reconciled(Acted):
 
 
 def reconcile(
-    actor: Any, reason: str = "", *, apply: Collection[str] = ("expired",), dry_run: bool = False
+    actor: Any,
+    reason: str = "",
+    *,
+    apply: Collection[str] = ("expired",),
+    runs: Any = None,
+    dry_run: bool = False,
 ) -> Reconciled:
-    """Move on what stands still of the kinds in `apply`; the rest is only told. A run is judged again as it is moved.
+    """Move on what stands still of the kinds in `apply`, with `runs` of these alone; the rest is only told. A run is
+    judged again as it is moved.
 
     `expired` and `lost` wait again while they have attempts. What is `stuck` runs on under a worker that is alive, so
     it is failed by force, and its report will be refused. A user needs the permission to requeue, and for what fails
@@ -47,9 +53,11 @@ def reconcile(
     act = begin("reconcile", "reconcile_runs", actor, reason)
     _check(apply)
     found = find_stale(jobs_connection(), KINDS)
+    wanted = dict.fromkeys([stale.job.pk for stale in found] if runs is None else run_ids(runs))
+    found = [stale for stale in found if stale.job.pk in wanted]
     applied = () if dry_run else apply
-    going = [stale.job.pk for stale in found if stale.kind in applied]
     kept = {stale.job.pk: stale.reason for stale in found if stale.kind not in applied}
+    going = [] if dry_run else [run_id for run_id in wanted if run_id not in kept]
     done = Reconciled(found=found, skipped=kept)
     for first in range(0, len(going), RUNS_PER_CHUNK):
         done.add(_move(act, going[first : first + RUNS_PER_CHUNK], apply))
