@@ -1,4 +1,5 @@
-# `make` lists what there is. Everything is installed into .venv; nothing outside the checkout is changed.
+# `make` lists what there is. Everything is installed into .venv; nothing outside the checkout is changed, but
+# that `make test` as root installs the system's Chromium where there is none.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,7 +25,7 @@ SIDE_BY_SIDE := -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-sqlite test-postgres lint format slow bench bench-peers matrix spec clean
+.PHONY: help demo test browser test-sqlite test-postgres lint format slow bench bench-peers matrix spec clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -40,8 +41,12 @@ else
 	@echo "DB is sqlite or postgres, not $(DB)." >&2; exit 2
 endif
 
-test: lint test-sqlite test-postgres  ## lint, then the whole suite on SQLite and on a real PostgreSQL
+test: lint browser test-sqlite test-postgres  ## lint, then the whole suite on SQLite and on a real PostgreSQL
 	@echo "==== passed: lint, the suite on SQLite, the suite on PostgreSQL ===="
+	@$(PY) scripts/chromium.py --remind
+
+browser: $(VENV)/dev.stamp  ## the Chromium that the browser tests drive, from the system's packages where it can be had
+	@$(PY) scripts/chromium.py
 
 test-sqlite: $(VENV)/dev.stamp  ## the suite on SQLite; ARGS="-k claim" for a part of it
 	@echo "==== pytest on SQLite ===="

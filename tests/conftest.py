@@ -13,7 +13,7 @@ from django.db import connection
 
 from tests.waiting import until
 
-pytest_plugins = ["tests.spec_report"]
+pytest_plugins = ["tests.spec_report", "tests.browser.notice"]
 
 hypothesis.settings.register_profile("steady", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("steady")
@@ -84,10 +84,10 @@ def is_postgres() -> bool:
 @pytest.fixture
 def child_environment(transactional_db: None) -> dict[str, str]:
     """The environment in which another process works on this test's database."""
-    return {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "DATABASE_URL": _url_of_test_database()}
+    return {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "DATABASE_URL": url_of_test_database()}
 
 
-def _url_of_test_database() -> str:
+def url_of_test_database() -> str:
     database = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{database['NAME']}"

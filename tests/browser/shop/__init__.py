@@ -1,0 +1,1 @@
+"""A small app for a person to operate."""
