@@ -25,7 +25,7 @@ SIDE_BY_SIDE := -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test browser test-sqlite test-postgres lint format slow bench bench-peers matrix spec clean
+.PHONY: help demo test browser test-sqlite test-postgres lint format slow bench bench-peers messages matrix spec clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +78,9 @@ lint: $(VENV)/dev.stamp  ## style, types, layers, missing migrations
 format: $(VENV)/dev.stamp  ## put the code into shape
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format .
+
+messages: $(VENV)/dev.stamp  ## find the texts of the app, merge them into its translations, compile those
+	@$(PY) -m scripts.messages
 
 matrix:  ## the suite on every supported Python and Django that can be had here
 	@$(or $(PYTHON),$(error $(NO_PYTHON))) scripts/matrix.py

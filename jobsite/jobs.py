@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import date
+from typing import Annotated, Literal
 
 from jobs_app import Backoff, current_job, job, subjects
 
@@ -31,6 +33,21 @@ def call_shaky_service(order: int) -> str:
     if current_job().attempt == 1:
         raise ConnectionError("the service did not answer")
     return f"order {order} is booked"
+
+
+@job(name="send-invoice", queue="mail", subject="customer", max_attempts=2, backoff=Backoff(base=5))
+def send_invoice(
+    customer: Annotated[str, "Ada, Grace, or acme, whose address is missing."],
+    month: date,
+    currency: Literal["EUR", "USD", "JPY"] = "EUR",
+    attach_pdf: bool = True,
+    mail_password: str = "",
+) -> str:
+    """Has a payload of many types to fill in, and fails for one customer until somebody corrects it."""
+    current_job().log(f"writing the invoice of {month:%B %Y} in {currency}")
+    if customer == "acme":
+        raise ValueError("customer acme has no address")
+    return f"sent to {customer}{' with a PDF' if attach_pdf else ''}"
 
 
 @job(name="fetch-prices")

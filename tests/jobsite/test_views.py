@@ -29,7 +29,7 @@ def test_the_page_lists_the_latest_runs(client: Client, greet: JobDefinition) ->
     page = client.get("/").content.decode()
 
     assert '<span class="status scheduled">scheduled</span>' in page
-    assert "<td>greet</td>" in page
+    assert ">greet</a></td>" in page
     assert "Comes back every 15 seconds" in page
 
 

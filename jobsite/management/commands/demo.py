@@ -44,7 +44,7 @@ class Command(BaseCommand):
     def _announce(self, port: int, password: str) -> None:
         self.stdout.write(
             f"\n  The site    http://{HOST}:{port}/"
-            f"\n  The admin   http://{HOST}:{port}/admin/"
+            f"\n  The admin   http://{HOST}:{port}/admin/jobs_app/dashboard/"
             f"\n  Log in as   {demo_data.ADMIN_NAME}   password   {password}   (a new one at each start)"
             f"\n  Beside it   {' '.join(self._beside())}"
             "\n  Ctrl-C stops web, worker and scheduler.\n"
