@@ -1,4 +1,4 @@
-"""German and French speak of everything the app says, with the same values in it, and are compiled as they are written."""
+"""German and French say everything that the app says, with the same values in it, compiled as they are written."""
 
 from __future__ import annotations
 
