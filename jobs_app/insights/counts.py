@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Q
 
-from jobs_app.lifecycle.database import database_now, is_postgres, sqlite_time
+from jobs_app.lifecycle.database import database_now, is_postgres, read_sqlite_time, sqlite_time
 from jobs_app.lifecycle.lanes import find_lanes
+from jobs_app.lifecycle.relation import relation
 from jobs_app.models import FINISHED, Job, JobRun, State
 from jobs_app.registry import SYSTEM_QUEUE, registry
 
@@ -54,6 +55,12 @@ SELECT queue, sum(CASE WHEN attempts = 0 AND run_at <= %(now)s THEN 1 ELSE 0 END
        sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), sum(CASE WHEN hold <> '' THEN 1 ELSE 0 END)
   FROM (SELECT queue, attempts, run_at, hold FROM jobs_app_job WHERE state = 'queued' LIMIT %(limit)s) AS waiting
  GROUP BY queue
+"""
+OLDEST = """
+SELECT lane.queue, (SELECT run_at FROM jobs_app_job AS job
+                     WHERE job.queue = lane.queue AND job.priority = lane.priority AND state = 'queued' AND hold = ''
+                     ORDER BY run_at LIMIT 1)
+  FROM ({lanes}) AS lane
 """
 
 
@@ -99,10 +106,19 @@ def _running(connection: BaseDatabaseWrapper) -> list[tuple[str, int]]:
 
 def _oldest_due(connection: BaseDatabaseWrapper, now: datetime) -> dict[str, datetime]:
     """One step into the claim index per lane, so it is right whatever the backlog."""
+    lanes = find_lanes(connection)
+    if not lanes:
+        return {}
+    rows, parameters = relation(connection, {"queue": "text", "priority": "int"}, lanes)
+    with connection.cursor() as cursor:
+        cursor.execute(OLDEST.format(lanes=rows), parameters)
+        found = [(queue, _moment(connection, first)) for queue, first in cursor.fetchall() if first is not None]
     oldest: dict[str, datetime] = {}
-    for queue, priority in find_lanes(connection):
-        lane = Job.objects.using(connection.alias).filter(queue=queue, priority=priority, state=State.QUEUED, hold="")
-        first = lane.aggregate(first=Min("run_at"))["first"]
-        if first is not None and first <= now:
+    for queue, first in found:
+        if first <= now:
             oldest[queue] = min(first, oldest.get(queue, first))
     return oldest
+
+
+def _moment(connection: BaseDatabaseWrapper, value: Any) -> datetime:
+    return value if is_postgres(connection) else read_sqlite_time(value)

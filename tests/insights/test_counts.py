@@ -90,6 +90,8 @@ def test_counting_takes_a_few_queries_whatever_waits(
     report: Any, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     report.enqueue_many([{}] * 50)
+    for priority in range(20):
+        report.options(priority=priority).enqueue()
     with django_assert_max_num_queries(5):
         counts.live(connection)
 
