@@ -6,6 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeAlias
 
@@ -20,7 +21,7 @@ from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.prune import Pruned, prune
 from jobs_app.lifecycle.rollups import Sample, minute_of, roll_up, write
 from jobs_app.lifecycle.turns import end_turn, take_turn
-from jobs_app.registry import SYSTEM_QUEUE
+from jobs_app.registry import SYSTEM_QUEUE, registry
 
 logger = logging.getLogger("jobs_app.chores")
 
@@ -41,9 +42,14 @@ KINDS_OF_ROWS = ("runs", "attempts", "items", "events", "samples")
 _kept: dict[str, int] = {}  # what was last told of stale runs by this process
 
 
-def chore(name: str, *, every: float, timeout: float) -> Callable[[Handler], JobDefinition[..., Any]]:
-    """A job type of the app's own. The next slot does what a failed one left, so each has one attempt."""
-    return job(
+def chore(
+    name: str, *, every: float = A_MINUTE, timeout: float, paced_by: str | None = None
+) -> Callable[[Handler], JobDefinition[..., Any]]:
+    """A job type of the app's own, every so many seconds or as often as a setting says.
+
+    The next slot does what a failed one left, so each has one attempt.
+    """
+    define = job(
         name=name,
         queue=SYSTEM_QUEUE,
         policy="exclusive",
@@ -53,9 +59,16 @@ def chore(name: str, *, every: float, timeout: float) -> Callable[[Handler], Job
         takes_context=True,
         retention={"succeeded": "1d", "cancelled": "1d"},
     )
+    return lambda handler: _paced(define(handler), paced_by)
 
 
-@chore("jobs.prune", every=get_settings().prune_every_seconds, timeout=LONGEST_SECONDS)
+def _paced(definition: JobDefinition[..., Any], paced_by: str | None) -> JobDefinition[..., Any]:
+    paced = JobDefinition(replace(definition.job_type, paced_by=paced_by))
+    registry.register(paced.job_type)
+    return paced
+
+
+@chore("jobs.prune", paced_by="prune_every_seconds", timeout=LONGEST_SECONDS)
 def prune_history(context: Any) -> dict[str, int]:
     """Delete what is past its retention: each time what became old lately, once a day all the rest.
 

@@ -1,8 +1,9 @@
-"""`settings.JOBS` as one frozen, validated object."""
+"""`settings.JOBS` as one frozen, validated object, with what operators changed of it since the process started."""
 
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -156,17 +157,69 @@ def parse(values: Mapping[str, Any]) -> Settings:
 
 
 @lru_cache(maxsize=1)
-def get_settings() -> Settings:
+def settings_of_code() -> Settings:
+    """As `settings.JOBS` says."""
     values = getattr(django_settings, "JOBS", {})
     if not isinstance(values, Mapping):
         raise SettingsInvalid(f"settings.JOBS must be a dict, not {type(values).__name__}.")
     return parse(values)
 
 
+# What this process knows of the overrides of operators. Whoever may ask the database puts it here: see
+# `lifecycle.overrides`. The object is another one only where a value is, so that `is` tells of a change.
+_in_force: Settings | None = None
+_overrides: Mapping[str, Any] = {}
+_fresh_until = 0.0  # by the monotonic clock
+
+
+def get_settings() -> Settings:
+    """What is in force in this process: an operator's override, else what code says."""
+    return _in_force or _begin()
+
+
+def with_overrides(overrides: Mapping[str, Any]) -> Settings:
+    """What code says, with these in its place; SettingsInvalid where the rules do not allow all of it together."""
+    return replace(settings_of_code(), **overrides) if overrides else settings_of_code()
+
+
+def enforce(overrides: Mapping[str, Any], *, fresh_seconds: float) -> bool:
+    """Let these be in force, and be asked for anew after so many seconds. True if anything is other than it was."""
+    global _in_force, _overrides, _fresh_until
+    _fresh_until = time.monotonic() + fresh_seconds
+    if overrides == _overrides:
+        return False
+    settings = with_overrides(overrides)
+    _overrides, _in_force = dict(overrides), settings
+    return True
+
+
+def overrides_in_force() -> Mapping[str, Any]:
+    return _overrides
+
+
+def are_overrides_stale() -> bool:
+    """Is it time to ask again? Quick to answer: each enqueue wants to know."""
+    return time.monotonic() >= _fresh_until
+
+
+def forget_overrides(*, fresh_seconds: float = 0.0) -> None:
+    """Back to what code says, and to a process that has not asked yet; or not to ask for so long."""
+    global _in_force, _overrides, _fresh_until
+    _in_force, _overrides, _fresh_until = None, {}, time.monotonic() + fresh_seconds
+
+
+def _begin() -> Settings:
+    global _in_force
+    _in_force = with_overrides(_overrides)
+    return _in_force
+
+
 @receiver(setting_changed)
 def _forget(*, setting: str, **kwargs: Any) -> None:
+    global _in_force, _overrides
     if setting == "JOBS":
-        get_settings.cache_clear()
+        settings_of_code.cache_clear()
+        _in_force, _overrides = None, {}
 
 
 def _hint(name: str, known: Mapping[str, Any]) -> str:

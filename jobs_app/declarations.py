@@ -11,8 +11,7 @@ from jobs_app import schedule_options, values
 from jobs_app.conf import get_settings
 from jobs_app.errors import DefinitionInvalid, PayloadInvalid
 from jobs_app.options import JOB_READERS, did_you_mean, read
-from jobs_app.registry import SYSTEM_NAMES, SYSTEM_QUEUE, JobType
-from jobs_app.retry import Backoff
+from jobs_app.registry import SYSTEM_NAMES, SYSTEM_QUEUE, JobType, usual_backoff
 from jobs_app.schedule_options import ScheduleOptions
 from jobs_app.schemas import schema_for
 from jobs_app.strict_json import dumps
@@ -31,9 +30,11 @@ def declare(function: Callable[..., Any], given: Mapping[str, Any]) -> JobType:
     job_type = JobType(
         function=function,
         schema=schema,
-        schedule=schedule,
+        own_schedule=schedule,
         is_async=inspect.iscoroutinefunction(function),
         label=said.pop("label", None) or _label_from(said["name"]),
+        own_attempts=said.pop("max_attempts", None),
+        own_backoff=said.pop("backoff", None),
         **said,
     )
     _refuse_what_cannot_work(job_type, where)
@@ -48,14 +49,9 @@ def _schedule(chosen: dict[str, Any], where: str) -> ScheduleOptions:
 
 
 def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    settings = get_settings()
-    return {
-        "name": function.__name__,
-        "queue": settings.default_queue,
-        "priority": 0,
-        "max_attempts": settings.max_attempts,
-        "backoff": Backoff(base=settings.backoff_base_seconds, cap=settings.backoff_max_seconds),
-    }
+    """But for attempts and backoff, which follow the settings for as long as the process lives."""
+    usual_backoff(get_settings())  # better to hear now than at the first retry that it cannot be used
+    return {"name": function.__name__, "queue": get_settings().default_queue, "priority": 0}
 
 
 def _from_preset(chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpac
 from asgiref.sync import sync_to_async
 from django.db import transaction
 
+from jobs_app.conf import are_overrides_stale
 from jobs_app.declarations import declare
 from jobs_app.drafts import Drafts
 from jobs_app.errors import DefinitionInvalid, JobDisabled, OptionInvalid, PayloadInvalid, RunNotFound
@@ -66,6 +67,7 @@ class JobDefinition(Generic[Params, Returned]):
             if option in self._options or getattr(self._drafts, option, None):
                 raise OptionInvalid(f"job {self.name!r}: {option}= is about one run. Enqueue these one by one.")
         self._require_enabled()
+        _keep_up_with_operators()
         drafts = [self._draft_of_many(place, payload) for place, payload in enumerate(payloads)]
         if not drafts:
             return []
@@ -83,6 +85,7 @@ class JobDefinition(Generic[Params, Returned]):
     def enqueue_payload(self, payload: Mapping[str, Any] | None = None) -> RunHandle:
         """`enqueue` for a payload that came as one value."""
         self._require_enabled()
+        _keep_up_with_operators()
         job, checked = self._drafts.draft({} if payload is None else payload)
         if "idempotency_key" in self._options:
             return self._enqueue_once(job, checked)
@@ -140,6 +143,14 @@ def _define(function: Callable[..., Any], options: Mapping[str, Any]) -> JobDefi
     job_type = declare(function, options)
     registry.register(job_type)
     return JobDefinition(job_type)
+
+
+def _keep_up_with_operators() -> None:
+    """They may have changed settings since; a process that only enqueues hears of it here."""
+    if are_overrides_stale():
+        from jobs_app.lifecycle.overrides import keep_up
+
+        keep_up()
 
 
 def _handle(job_type: JobType, new: Enqueued, payload: dict[str, Any]) -> RunHandle:

@@ -45,6 +45,7 @@ class Drafts:
 
     def __init__(self, job_type: JobType, options: Mapping[str, Any]) -> None:
         self._job_type = job_type
+        self._attempts: int | None = options.get("max_attempts")
         self._subject = _fixed(job_type, options, "subject")
         self._key = _fixed(job_type, options, "key")
         self.debounce: float | None = options.get("debounce", job_type.debounce)
@@ -83,6 +84,7 @@ class Drafts:
             id=NO_ID,
             payload="",
             policy=policy,
+            max_attempts=self._job_type.max_attempts if self._attempts is None else self._attempts,
             key=self._job_type.name if needs_key else None,
             gate=gate_in(queue, policy, rules, self._job_type.limits),
             **self._columns,
@@ -109,7 +111,7 @@ def _fixed(job_type: JobType, options: Mapping[str, Any], option: str) -> str | 
 
 def _columns(job_type: JobType, options: Mapping[str, Any]) -> dict[str, Any]:
     columns: dict[str, Any] = {"job_type": job_type.name, "meta": _meta_text(job_type, options)}
-    for name in ("queue", "priority", "max_attempts"):
+    for name in ("queue", "priority"):
         columns[name] = options.get(name, getattr(job_type, name))
     if columns["queue"] == SYSTEM_QUEUE != job_type.queue:
         raise OptionInvalid(f"job {job_type.name!r}: the queue {SYSTEM_QUEUE} is for the app's own chores alone.")

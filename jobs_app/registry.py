@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
+from jobs_app.conf import Settings, get_settings
 from jobs_app.errors import DefinitionInvalid, UnknownJobType
 from jobs_app.limits import SYSTEM_QUEUE as SYSTEM_QUEUE
 from jobs_app.limits import Limits, Rate, gate
@@ -16,6 +17,7 @@ from jobs_app.presets import Preset
 from jobs_app.retry import Backoff
 from jobs_app.schedule_options import UNSCHEDULED, ScheduleOptions
 from jobs_app.schemas import PayloadSchema
+from jobs_app.timetable import Timetable
 
 LIMITS = [field.name for field in fields(Limits)]
 SYSTEM_NAMES = "jobs."  # how the names of the app's own chores begin
@@ -23,7 +25,7 @@ SYSTEM_NAMES = "jobs."  # how the names of the app's own chores begin
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JobType:
-    """One handler and all its options, every default already filled in."""
+    """One handler and all its options, every default filled in: by the settings in force where code says nothing."""
 
     name: str
     function: Callable[..., Any]
@@ -31,8 +33,8 @@ class JobType:
     label: str
     queue: str
     priority: int
-    max_attempts: int
-    backoff: Backoff
+    own_attempts: int | None = None  # None: as the settings say
+    own_backoff: Backoff | None = None  # likewise
     preset: Preset | None = None
     enabled: bool | Callable[[], bool] = True
     timeout: float | Callable[..., Any] | None = None  # seconds, or a callable that gets the payload
@@ -63,8 +65,23 @@ class JobType:
     memory: int | None = None  # bytes, of its process and all that it starts
     atomic: bool = False
     permission: str | None = None
-    schedule: ScheduleOptions = UNSCHEDULED  # how it comes back by itself; its subjects may say otherwise
+    own_schedule: ScheduleOptions = UNSCHEDULED  # how it comes back by itself; its subjects may say otherwise
+    paced_by: str | None = None  # the setting that says after how many seconds it does
     is_async: bool = False
+
+    @property
+    def max_attempts(self) -> int:
+        return get_settings().max_attempts if self.own_attempts is None else self.own_attempts
+
+    @property
+    def backoff(self) -> Backoff:
+        return self.own_backoff or usual_backoff(get_settings())
+
+    @property
+    def schedule(self) -> ScheduleOptions:
+        if self.paced_by is None:
+            return self.own_schedule
+        return replace(self.own_schedule, timetable=Timetable(every=getattr(get_settings(), self.paced_by)))
 
     @property
     def is_enabled(self) -> bool:
@@ -131,6 +148,11 @@ class Registry:
 
 
 registry = Registry()
+
+
+def usual_backoff(settings: Settings) -> Backoff:
+    """Of what says nothing itself."""
+    return Backoff(base=settings.backoff_base_seconds, cap=settings.backoff_max_seconds)
 
 
 def gate_in(queue: str, policy: str, *rules: Limits) -> int:

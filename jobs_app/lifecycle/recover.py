@@ -17,7 +17,7 @@ from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import is_postgres, now_parameter, now_sql, pinned_transaction, read_uuid
 from jobs_app.lifecycle.moves import EXPIRED_LEASE, NOT_STARTED, Ended, remove
 from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
-from jobs_app.registry import SYSTEM_QUEUE, registry
+from jobs_app.registry import SYSTEM_QUEUE, registry, usual_backoff
 from jobs_app.retry import Backoff
 
 ROWS_PER_STATEMENT = 500
@@ -130,10 +130,7 @@ def _expired(run_id: UUID) -> Ended:
 
 def _backoff(job_type: str) -> Backoff:
     known = registry.find(job_type)
-    if known is not None:
-        return known.backoff
-    settings = get_settings()
-    return Backoff(base=settings.backoff_base_seconds, cap=settings.backoff_max_seconds)
+    return usual_backoff(get_settings()) if known is None else known.backoff
 
 
 def _select(connection: BaseDatabaseWrapper, sql: str) -> list[tuple[Any, ...]]:

@@ -13,6 +13,7 @@ from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.gated import gated_queues
 from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.maintenance import read_windows
+from jobs_app.lifecycle.overrides import read_overrides
 from jobs_app.lifecycle.pauses import Pauses, read_pauses
 from jobs_app.lifecycle.regate import Misplaced, put_back
 from jobs_app.lifecycle.rules import Rules, read_rules
@@ -40,7 +41,8 @@ class Gatekeeper:
         self._asked_for: Sequence[str] = ()
 
     def refresh(self, connection: BaseDatabaseWrapper) -> None:
-        """Once a second: four small queries."""
+        """Once a second: five small queries."""
+        read_overrides(connection)
         self.rules = read_rules(connection)
         self.pauses = read_pauses(connection)
         if (windows := read_windows(connection)) != self.calendar.windows:

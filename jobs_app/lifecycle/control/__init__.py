@@ -21,6 +21,7 @@ from jobs_app.lifecycle.control.schedules import (
     resume_schedule,
     trigger_schedule,
 )
+from jobs_app.lifecycle.control.settings import change_setting, reset_setting
 from jobs_app.lifecycle.control.stop import abort, cancel
 from jobs_app.lifecycle.control.windows import add_window, change_window, remove_window
 
@@ -34,6 +35,7 @@ __all__ = [
     "backfill",
     "cancel",
     "change_schedule",
+    "change_setting",
     "change_window",
     "delete_schedule",
     "drain",
@@ -44,6 +46,7 @@ __all__ = [
     "reconcile",
     "remove_window",
     "requeue",
+    "reset_setting",
     "restore_schedule",
     "resume",
     "resume_schedule",

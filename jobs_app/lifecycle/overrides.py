@@ -1,0 +1,67 @@
+"""What operators changed of the settings, brought from its rows into this process.
+
+Workers and schedulers ask each second or two, in loops that ask for rules anyway. Processes that only enqueue, or show
+pages, have no such loop: they ask when they are used, and at most every few seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import DatabaseError
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs_app import conf
+from jobs_app.knobs import settle
+from jobs_app.lifecycle.database import apart, jobs_connection
+from jobs_app.models import RuntimeSetting
+
+logger = logging.getLogger("jobs_app.lifecycle")
+
+FRESH_SECONDS = 5.0
+
+_said: dict[str, str] = {}  # what was complained about the last time, by the name of the knob
+
+
+def read_overrides(connection: BaseDatabaseWrapper) -> bool:
+    """One small query; True if this process has other settings now than before it."""
+    settled = settle(stored_overrides(connection))
+    _say_new(settled.problems)
+    is_lasting = not (settled.overrides and _is_in_test_case(connection))
+    return conf.enforce(settled.overrides, fresh_seconds=FRESH_SECONDS if is_lasting else 0.0)
+
+
+def stored_overrides(connection: BaseDatabaseWrapper) -> dict[str, Any]:
+    """As the rows have them, whether they can be used or not."""
+    return dict(RuntimeSetting.objects.using(connection.alias).values_list("name", "value"))
+
+
+def keep_up() -> None:
+    """The same where nobody asked lately. An enqueue or a page never fails for it."""
+    if not conf.are_overrides_stale():
+        return
+    connection = jobs_connection()
+    if _is_in_test_case(connection) and not conf.overrides_in_force():
+        return  # tests count queries, and know what they changed
+    try:
+        with apart(connection):
+            read_overrides(connection)
+    except DatabaseError as error:
+        conf.enforce(conf.overrides_in_force(), fresh_seconds=FRESH_SECONDS)
+        _say_new({"": f"what operators changed of the settings could not be read: {error}"})
+
+
+def _is_in_test_case(connection: BaseDatabaseWrapper) -> bool:
+    """What is read there is rolled back at its end, and nobody says when that was."""
+    return any(getattr(block, "_from_testcase", False) for block in connection.atomic_blocks)
+
+
+def _say_new(problems: Mapping[str, str]) -> None:
+    """Once per streak: this is asked each second."""
+    for name, problem in problems.items():
+        if _said.get(name) != problem:
+            logger.warning("%s", f"the override of {name} is left out: {problem}" if name else problem)
+    _said.clear()
+    _said.update(problems)
