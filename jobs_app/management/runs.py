@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jobs_app import durations
 from jobs_app.insights.runs import label_of, status_of
+from jobs_app.insights.waiting import Reason
 from jobs_app.lifecycle.overdue import overdue_seconds
 from jobs_app.models import JobAttempt
 from jobs_app.redaction import redact
@@ -73,6 +74,19 @@ def run_fields(data: dict[str, Any]) -> dict[str, object]:
         told["ran for"] = durations.rough((data["finished_at"] - data["started_at"]).total_seconds())
     told |= {name: data[name] for name in ("payload", "meta", "progress", "result") if data[name] not in (None, {})}
     return told
+
+
+def waiting_data(reasons: Iterable[Reason]) -> list[dict[str, Any]]:
+    """Why it waits, the most decisive first; `about` leads to what it waits for."""
+    return [
+        {
+            "kind": reason.kind,
+            "sentence": reason.sentence,
+            "until": reason.until,
+            "about": reason.target and {"kind": reason.target.kind, "name": reason.target.name},
+        }
+        for reason in reasons
+    ]
 
 
 def attempt_data(attempt: JobAttempt, *, with_log: bool) -> dict[str, Any]:

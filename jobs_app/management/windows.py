@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jobs_app.windows import Deferral, Open
+from jobs_app.windows import Open
 
 
 def open_data(opened: Iterable[Open]) -> list[dict[str, Any]]:
@@ -26,11 +26,3 @@ def open_text(opened: Open) -> str:
     named = [f"queue {name}" for name in sorted(window.queues)]
     named += [f"job type {name}" for name in sorted(window.job_types)]
     return f"In the maintenance window {window.name} until {end}: {', '.join(named) or 'everything'}"
-
-
-def deferral_data(found: Deferral | None) -> dict[str, Any] | None:
-    return None if found is None else {"until": found.until, "window": found.window.name}
-
-
-def deferral_text(found: Deferral) -> str:
-    return f"Deferred to {found.until.isoformat(timespec='seconds')} by the maintenance window {found.window.name}"

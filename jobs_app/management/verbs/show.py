@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.utils import timezone
 
-from jobs_app.insights import attempts, pauses, runs, windows
+from jobs_app.insights import attempts, runs
+from jobs_app.insights.waiting import waiting_because
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
-from jobs_app.management.pauses import pause_text, pauses_data
-from jobs_app.management.runs import attempt_data, attempt_rows, run_data, run_fields
-from jobs_app.management.windows import deferral_data, deferral_text
+from jobs_app.management.runs import attempt_data, attempt_rows, run_data, run_fields, waiting_data
 from jobs_app.models import JobAttempt
+from jobs_app.text import one_line
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -23,18 +25,15 @@ def add_arguments(parser: CommandParser) -> None:
 def handle(options: dict[str, Any], out: Output) -> None:
     run: Any = runs.get(options["id"])
     tries = attempts.of_run(run.pk)
-    held_by = pauses.holding(jobs_connection(), run, run.read_at)
-    deferred = windows.holding(jobs_connection(), run, run.read_at)
+    with timezone.override(UTC):  # as every moment is told here
+        reasons = waiting_because(jobs_connection(), run, run.read_at)
     if out.as_json:
         told = [attempt_data(each, with_log=options["log"]) for each in tries]
-        waits_for = {"pauses": pauses_data(held_by), "deferred": deferral_data(deferred)}
-        out.json({"run": run_data(run), "attempts": told, **waits_for})
+        out.json({"run": run_data(run), "attempts": told, "waiting_because": waiting_data(reasons)})
         return
     out.fields(run_fields(run_data(run)))
-    for pause in held_by:
-        out.line(pause_text(pause))
-    if deferred:
-        out.line(deferral_text(deferred))
+    for reason in reasons:
+        out.line(one_line(f"Waits because {reason.sentence}"))
     if tries:
         out.line()
         out.table(("ATTEMPT", "OUTCOME", "STARTED", "TOOK", "MESSAGE"), attempt_rows(tries))

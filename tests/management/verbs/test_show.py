@@ -75,31 +75,38 @@ def test_no_such_run_is_an_error(run_id: str) -> None:
     assert caught.value.returncode == 1
 
 
-def test_the_pauses_that_a_run_waits_for_are_told_with_who_and_why() -> None:
+def test_why_a_run_waits_is_told_as_everywhere() -> None:
     @job(queue="mail")
     def send() -> None: ...
 
     run = send.enqueue()
-    control.pause("queue", "mail", "ann", "the bank is down")
-    assert "Paused by ann: queue mail (the bank is down)" in jobs("show", run.id)[0].splitlines()
-    [told] = jobs_json("show", run.id)["pauses"]
-    assert (told["scope"], told["name"], told["actor"]) == ("queue", "mail", "ann")
+    control.pause("queue", "mail", "ann", "the bank\nis down")
+    data, _ = jobs("show", run.id)
+    assert r"Waits because its queue mail is paused by ann: the bank\nis down" in data.splitlines()
+    first, *others = jobs_json("show", run.id)["waiting_because"]
+    assert (first["kind"], first["about"], first["until"]) == ("paused", {"kind": "queue", "name": "mail"}, None)
+    assert [each["kind"] for each in others] == ["unserved"]
 
 
-def test_the_maintenance_window_that_defers_a_run_is_told(settings: Any) -> None:
+def test_what_does_not_wait_gives_no_reason(failed: Any) -> None:
+    assert jobs_json("show", failed.id)["waiting_because"] == []
+    assert "Waits" not in jobs("show", failed.id)[0]
+
+
+def test_the_maintenance_window_that_defers_a_run_is_told_in_universal_time(settings: Any) -> None:
     @job
     def send() -> None: ...
 
     settings.JOBS = {"MAINTENANCE_WINDOWS": "07:00"}
-    told = "Deferred to 2026-01-01T07:20:00+00:00 by the maintenance window 07:00 UTC"
+    settings.TIME_ZONE = "Asia/Tokyo"
+    told = "Waits because the maintenance window 07:00 UTC lets nothing of it start until 2026-01-01 07:20:00 UTC"
     with frozen_clock(datetime(2026, 1, 1, 7, 5, tzinfo=UTC)):
         run = send.enqueue()
         assert told in jobs("show", run.id)[0].splitlines()  # no worker has met it
         run_jobs()
         assert told in jobs("show", run.id)[0].splitlines()
         found = jobs_json("show", run.id)
-        assert found["deferred"] == {"until": "2026-01-01T07:20:00+00:00", "window": "07:00 UTC"}
-        assert found["attempts"][0]["message"] == told.replace("Deferred", "deferred")
+        assert found["waiting_because"][0]["until"] == "2026-01-01T07:20:00+00:00"
+        assert found["attempts"][0]["message"].startswith("deferred to 2026-01-01T07:20:00+00:00 by the maintenance")
     with frozen_clock(datetime(2026, 1, 1, 7, 20, tzinfo=UTC)):
-        assert "Deferred" not in jobs("show", run.id)[0]
-        assert jobs_json("show", run.id)["deferred"] is None
+        assert "window" not in jobs("show", run.id)[0].split("ATTEMPT")[0]
