@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -23,7 +24,7 @@ SELECT schedule.subject, coalesce(sum(rule.amount / coalesce(schedule.interval_s
   LEFT JOIN ({rules}) AS rule
     ON rule.job_type = schedule.job_type AND rule.cron = schedule.cron AND rule.timezone = schedule.timezone
  WHERE NOT schedule.paused AND NOT schedule.retired AND NOT schedule.disabled
-   AND schedule.once_at IS NULL AND schedule.subject <> ''
+   AND schedule.once_at IS NULL AND schedule.subject <> '' {among}
  GROUP BY schedule.subject ORDER BY minutes DESC, schedule.subject LIMIT %(limit)s
 """
 COLUMNS = {"job_type": "text", "cron": "text", "timezone": "text", "amount": "float", "turns": "text"}
@@ -39,16 +40,23 @@ class BusySubject:
 
 
 def busiest(
-    connection: BaseDatabaseWrapper, *, limit: int = MOST_SHOWN, minutes: Minutes = NONE_GIVEN
+    connection: BaseDatabaseWrapper,
+    *,
+    limit: int = MOST_SHOWN,
+    minutes: Minutes = NONE_GIVEN,
+    among: Sequence[str] | None = None,
 ) -> list[BusySubject]:
-    """The highest load first."""
+    """The highest load first; of all subjects, or of those named."""
     basis = Basis.read(connection, minutes)
-    rows = _rules(basis)
+    rows = _rules(basis, among)
     if not rows:
         return []
     rules, parameters = relation(connection, COLUMNS, rows)
+    names = {f"subject_{place}": name for place, name in enumerate(among or ())}
+    listed = ", ".join(f"%({name})s" for name in names)
+    sql = BUSIEST.format(rules=rules, among=f"AND schedule.subject IN ({listed})" if names else "")
     with connection.cursor() as cursor:
-        cursor.execute(BUSIEST.format(rules=rules), parameters | {"limit": limit})
+        cursor.execute(sql, parameters | names | {"limit": limit})
         found = cursor.fetchall()
     return [
         BusySubject(subject=subject, load=Load(load, MINUTES if takes_turns else None), left_out=left_out)
@@ -56,9 +64,10 @@ def busiest(
     ]
 
 
-def _rules(basis: Basis) -> list[tuple[str, str, str, float | None, str]]:
+def _rules(basis: Basis, among: Sequence[str] | None) -> list[tuple[str, str, str, float | None, str]]:
     """Each rule, with the minutes that a schedule asks for in an hour, or in a second of its interval."""
-    found = rates.by_rule(rates.active(basis.connection).filter(rates.HAS_SUBJECT), basis.now)
+    schedules = rates.active(basis.connection).filter(rates.HAS_SUBJECT)
+    found = rates.by_rule(schedules if among is None else schedules.filter(subject__in=among), basis.now)
     planned = {name: basis.minutes_of(name, basis.duration_of(name)) for name in found.job_types}
     rows = []
     for rule in found.rules:

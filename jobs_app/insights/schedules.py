@@ -6,28 +6,44 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Subquery
+from django.utils.translation import gettext as _
 
+from jobs_app import cron
+from jobs_app.catch_up import ON_TIME
+from jobs_app.lifecycle.schedule_filter import (
+    ACTIVE,
+    DISABLED,
+    DONE,
+    PAUSED,
+    RETIRED,
+    STATES,
+    ScheduleFilter,
+    state_of,
+)
 from jobs_app.models import JobRun, Origin, ScheduleState
+from jobs_app.preview import Slot, note
 from jobs_app.registry import registry
 
-ACTIVE = "active"
-PAUSED = "paused"  # until somebody resumes it
-DISABLED = "disabled"  # failed for too long, and was switched off
-RETIRED = "retired"  # code has it no more
-DONE = "done"  # has had its last slot
+__all__ = [
+    "ACTIVE",
+    "DISABLED",
+    "DONE",
+    "PAUSED",
+    "RETIRED",
+    "STATES",
+    "coming",
+    "find",
+    "last_runs",
+    "next_slots",
+    "overdue_seconds",
+    "state_of",
+    "why",
+]
 
-_TICKS = Q(retired=False, disabled=False, paused=False)
-# A schedule is in one of them; where several could be said, the one that keeps it from coming back longest.
-STATES: dict[str, Q] = {
-    RETIRED: Q(retired=True),
-    DISABLED: Q(retired=False, disabled=True),
-    PAUSED: Q(retired=False, disabled=False, paused=True),
-    DONE: _TICKS & Q(next_run_at=None),
-    ACTIVE: _TICKS & Q(next_run_at__isnull=False),
-}
 MOST_SHOWN = 100
 SLOTS_SHOWN = 5
+ORDER = ("job_type", "subject", "name")
 
 
 def find(
@@ -39,36 +55,22 @@ def find(
     limit: int = MOST_SHOWN,
 ) -> list[ScheduleState]:
     """Those of a job type, of a subject, in a state, by name. UnknownJobType for a type that nobody knows."""
-    rows = ScheduleState.objects.using(connection.alias).filter(STATES[state] if state else Q())
-    if job_type is not None:
-        rows = rows.filter(job_type=job_type)
-    if subject is not None:
-        rows = rows.filter(subject=subject)
-    found = list(rows.order_by("job_type", "subject", "name")[:limit])
+    rows = ScheduleFilter(job_type=job_type, subject=subject, state=state).rows(connection)
+    found = list(rows.order_by(*ORDER)[:limit])
     if not found and job_type is not None:
         registry.get(job_type)  # a slip of the pen would look like a type without schedules
     return found
-
-
-def state_of(row: ScheduleState) -> str:
-    if row.retired:
-        return RETIRED
-    if row.disabled:
-        return DISABLED
-    if row.paused:
-        return PAUSED
-    return DONE if row.next_run_at is None else ACTIVE
 
 
 def why(row: ScheduleState) -> str:
     """Why it is in its state, where there is more to say; what fails says so before it is switched off."""
     state = state_of(row)
     if state == RETIRED and row.job_type not in registry:
-        return "its job type is gone from code"
+        return _("its job type is gone from code")
     if state == RETIRED:
-        return "its source has it no more" if row.origin == Origin.SOURCE else "code declares it no more"
+        return _("its source has it no more") if row.origin == Origin.SOURCE else _("code declares it no more")
     if state == DONE:
-        return "has had its last slot"
+        return _("has had its last slot")
     return row.last_error
 
 
@@ -83,6 +85,25 @@ def next_slots(row: ScheduleState, *, count: int = SLOTS_SHOWN) -> list[datetime
         except (ValueError, OverflowError):  # a cron that is none, say: its turn fails, and the row tells why
             break
     return slots
+
+
+def coming(row: ScheduleState, *, count: int = SLOTS_SHOWN) -> list[Slot]:
+    """The same on the schedule's own clock, with a note where clocks change. An interval has no clock of its own."""
+    slots = next_slots(row, count=count)
+    try:
+        rule = cron.parse(row.cron, row.timezone) if row.cron else None
+    except ValueError:
+        rule = None
+    if rule is None:
+        return [Slot(at, at, "") for at in slots]
+    return [Slot(at, at.astimezone(rule.clock.zone), note(rule, at)) for at in slots]
+
+
+def overdue_seconds(row: ScheduleState, now: datetime) -> float | None:
+    """How late its next slot is; None while ticks just take their time."""
+    if state_of(row) != ACTIVE or row.next_run_at is None or now - row.next_run_at <= ON_TIME:
+        return None
+    return (now - row.next_run_at).total_seconds()
 
 
 def last_runs(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState]) -> dict[int, JobRun]:

@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from jobs_app.errors import OptionInvalid
 from jobs_app.lifecycle.control.acting import Act, Acted
 from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
+from jobs_app.lifecycle.schedule_filter import ScheduleFilter
 from jobs_app.models import ScheduleState
 from jobs_app.registry import registry
 
@@ -29,40 +30,43 @@ Change: TypeAlias = Callable[[BaseDatabaseWrapper, Sequence[ScheduleState]], dic
 
 
 @dataclass(frozen=True, kw_only=True)
-class Matching:
-    """All schedules of a job type, of a subject, of both; or simply all."""
-
-    job_type: str | None = None
-    subject: str | None = None
+class Matching(ScheduleFilter):
+    """All schedules that a filter finds when the act begins; without any, simply all."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.job_type is None or self.job_type in registry:
             return
-        if not self._rows(jobs_connection()).exists():
+        if not ScheduleFilter(job_type=self.job_type).rows(jobs_connection()).exists():
             registry.get(self.job_type)  # a slip of the pen would change nothing, and nobody would notice
 
     @property
     def target(self) -> tuple[str, str]:
-        if self.job_type is None and self.subject is None:
+        names = set(self.given)
+        if not names:
             return "schedules", "all"
-        if self.subject is None:
-            return "job_type", str(self.job_type)
-        return ("subject", self.subject) if self.job_type is None else ("schedules", f"{self.job_type} {self.subject}")
+        if names in ({"job_type"}, {"subject"}):
+            [(kind, name)] = self.given.items()
+            return kind, name
+        if names == {"job_type", "subject"}:
+            return "schedules", f"{self.job_type} {self.subject}"
+        return "schedules", ", ".join(f"{name} {value!r}" for name, value in self.given.items())
 
     def ids(self, connection: BaseDatabaseWrapper) -> list[int]:
-        rows = self._rows(connection)
-        if self.subject is not None:
-            rows = rows.filter(subject=self.subject)
-        return list(rows.order_by("pk").values_list("pk", flat=True))
-
-    def _rows(self, connection: BaseDatabaseWrapper) -> QuerySet[ScheduleState]:
-        rows = ScheduleState.objects.using(connection.alias)
-        return rows.all() if self.job_type is None else rows.filter(job_type=self.job_type)
+        return list(self.rows(connection).order_by("pk").values_list("pk", flat=True))
 
 
-def schedules_of(*, job_type: str | None = None, subject: str | None = None) -> Matching:
-    """What acts upon schedules take to mean all of a job type, of a subject, of both, or all there are."""
-    return Matching(job_type=job_type, subject=subject)
+def schedules_of(
+    *,
+    job_type: str | None = None,
+    subject: str | None = None,
+    state: str | None = None,
+    origin: str | None = None,
+    search: str = "",
+) -> Matching:
+    """What acts upon schedules take to mean all of a job type, of a subject, in a state, of any of these together; or
+    all there are."""
+    return Matching(job_type=job_type, subject=subject, state=state, origin=origin, search=search)
 
 
 def meant(schedules: Any) -> Matching | list[Name]:
