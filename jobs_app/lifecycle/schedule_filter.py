@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from datetime import datetime
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q, QuerySet
 
+from jobs_app.catch_up import ON_TIME
 from jobs_app.errors import OptionInvalid
+from jobs_app.lifecycle.database import database_now
 from jobs_app.models import Origin, ScheduleState
 from jobs_app.options import did_you_mean
 
@@ -26,6 +29,15 @@ STATES: dict[str, Q] = {
     DONE: _TICKS & Q(next_run_at=None),
     ACTIVE: _TICKS & Q(next_run_at__isnull=False),
 }
+OVERDUE = "overdue"  # its next slot is late, and nobody ticks it
+FAILING = "failing"  # its last ticks failed, and it is not switched off yet
+TROUBLES = (OVERDUE, FAILING)
+
+
+def in_trouble(trouble: str, now: datetime) -> Q:
+    if trouble == FAILING:
+        return _TICKS & Q(failures__gt=0)
+    return _TICKS & Q(next_run_at__lt=now - ON_TIME)
 
 
 def state_of(row: ScheduleState) -> str:
@@ -46,10 +58,11 @@ class ScheduleFilter:
     subject: str | None = None
     state: str | None = None
     origin: str | None = None
+    trouble: str | None = None
     search: str = ""  # in job type, subject and name, whatever the case
 
     def __post_init__(self) -> None:
-        for name, known in (("state", list(STATES)), ("origin", Origin.values)):
+        for name, known in (("state", list(STATES)), ("origin", Origin.values), ("trouble", TROUBLES)):
             given = getattr(self, name)
             if given is not None and given not in known:
                 raise OptionInvalid(f"schedules: there is no {name} {given!r}.{did_you_mean(given, known)}")
@@ -65,6 +78,8 @@ class ScheduleFilter:
         rows = ScheduleState.objects.using(connection.alias).filter(**same)
         if self.state is not None:
             rows = rows.filter(STATES[self.state])
+        if self.trouble is not None:
+            rows = rows.filter(in_trouble(self.trouble, database_now(connection)))
         if self.search:
             rows = rows.filter(
                 Q(job_type__icontains=self.search) | Q(subject__icontains=self.search) | Q(name__icontains=self.search)
