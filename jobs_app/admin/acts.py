@@ -48,7 +48,7 @@ def act(
     """Answer one request to a page that acts: show it, show what it would do, or do it and go `back`.
 
     `done` is the past participle for the message. `perform` gets the valid form; what it raises as a JobsError is shown
-    above the form, with everything as it was.
+    at the field that the form names for it, or above the form, with everything as it was.
     """
     is_post = visit.request.method == "POST"
     filled = form(visit.request.POST if is_post else None, initial=initial, **(form_arguments or {}))
@@ -59,7 +59,7 @@ def act(
             else:
                 return _do(visit, filled, perform, title, done, target, visit.back(back))
         except JobsError as error:
-            filled.add_error(None, str(error))
+            filled.add_error(filled.field_of(error), str(error))
     return visit.render(
         template,
         title,

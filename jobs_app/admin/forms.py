@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from jobs_app.errors import JobsError
 from jobs_app.lifecycle.control.acting import LONGEST_REASON
 
 
@@ -32,6 +33,10 @@ class ActForm(forms.Form):
     @property
     def reason_given(self) -> str:
         return str(self.cleaned_data["reason"])
+
+    def field_of(self, error: JobsError) -> str | None:
+        """The field that an error of the act itself is about; None: it is shown above the form."""
+        return None
 
 
 class ReasonForm(ActForm):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -28,6 +28,7 @@ from jobs_app.text import clean
 MOST_SLOTS = 1000
 MOST_AT_ONCE = 10_000  # one transaction makes them all, and their schedules wait for it
 MOST_LOOKED_AT = 100_000
+FIRST_SHOWN = 10
 SLOTS_PER_LOOK = 500  # looked up by one statement
 NOTHING_MISSING = "has no slot without a run in that time"
 NOTHING_MADE = "got no job: its slots were made meanwhile, or another job holds its key"
@@ -48,6 +49,7 @@ class Backfilled(Acted):
     made: int = 0
     is_capped: bool = False  # there are more than may be made
     dry_run: bool = False
+    first: list[tuple[str, datetime]] = field(default_factory=list)  # of a dry run: schedule and slot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +99,7 @@ def backfill(
     missing = _look(connection, wish, _usable(connection, act, named, found), found)
     if dry_run:
         found.made, found.moved = len(missing), _schedules_of(missing)
+        found.first = [(str(slot.row), slot.at) for slot in missing[:FIRST_SHOWN]]
         return found
     with write_savepoint(connection):
         _make(connection, wish, missing, found)
