@@ -7,6 +7,8 @@ import re
 # NUL cannot be stored by PostgreSQL, lone surrogates not by UTF-8; the other control characters garble terminals.
 UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 SURROGATES = re.compile(r"[\ud800-\udfff]")
+# And these change the order in which the rest of a text is shown, so that it may look like another one.
+NOT_SHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 NOT_ONE_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -33,7 +35,16 @@ def clean_block(text: object, limit: int) -> str:
 
 def one_line(text: object) -> str:
     """Text as one line of a log: line ends and control characters are shown as escapes, so none can be forged."""
-    return NOT_ONE_LINE.sub(lambda match: match[0].encode("unicode_escape").decode(), _text_of(text))
+    return NOT_ONE_LINE.sub(_escaped, _text_of(text))
+
+
+def visible(text: object) -> str:
+    """Text as a page shows it, as it is but for what no page can show, or would be shown by: that is told as escapes."""
+    return NOT_SHOWN.sub(_escaped, _text_of(text))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 def _storable(text: object) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs_app.text import clean, clean_block, one_line
+from jobs_app.text import clean, clean_block, one_line, visible
 
 any_text = st.text(alphabet=st.characters(exclude_categories=()), max_size=300)
 
@@ -75,3 +75,12 @@ def test_one_line_cannot_forge_a_second_log_line() -> None:
 @given(any_text)
 def test_one_line_is_one_line(text: str) -> None:
     assert len(one_line(text).splitlines()) <= 1
+
+
+def test_what_a_page_cannot_show_or_is_shown_by_is_told_as_escapes() -> None:
+    assert visible("a\x00b\u202egnp.exe\u2069 \ud800\n\té שלום") == "a\\x00b\\u202egnp.exe\\u2069 \\ud800\n\té שלום"
+
+
+@given(any_text)
+def test_every_text_that_a_page_shows_can_be_sent(text: str) -> None:
+    visible(text).encode()

@@ -12,14 +12,15 @@ from jobs_app.timeouts import timeout_for
 
 def overdue_seconds(run: Job | Run, now: datetime) -> float | None:
     """Seconds since the deadline of a run that still goes on after the grace; None for every other."""
-    timeout = _timeout(run) if run.state == State.RUNNING else None
+    timeout = timeout_of(run) if run.state == State.RUNNING else None
     if timeout is None or run.started_at is None:
         return None
     late = (now - run.started_at).total_seconds() - timeout
     return late if late >= get_settings().timeout_grace_seconds else None
 
 
-def _timeout(run: Job | Run) -> float | None:
+def timeout_of(run: Job | Run) -> float | None:
+    """Seconds that each attempt may take; None: as long as it takes, or nobody here can tell."""
     job_type = registry.find(run.job_type)
     if job_type is None:
         return run.timeout_seconds

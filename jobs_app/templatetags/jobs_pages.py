@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from jobs_app import durations
+from jobs_app import durations, text
 from jobs_app.admin import charts
 from jobs_app.admin.menu import PAGES
 
@@ -164,7 +164,13 @@ def counted(number: int | None, is_capped: bool = False) -> str:
 @register.filter
 def pretty(value: Any) -> str:
     """JSON as people read it. Large numbers stay exact, since no script touches them."""
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    return text.visible(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+@register.filter
+def visible(value: object) -> str:
+    """Any stored text, whatever is in it: a page must be sendable, and its lines in the order they were written."""
+    return text.visible(value)
 
 
 @register.simple_tag

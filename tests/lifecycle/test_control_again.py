@@ -185,6 +185,21 @@ def test_a_user_repeats_only_what_they_may_trigger() -> None:
     assert Job.objects.get().actor == "ann"
 
 
+def test_a_user_makes_due_only_what_they_may_trigger() -> None:
+    @job(name="work", permission="auth.add_user")
+    def work() -> None: ...
+
+    [run_id] = stored(1, delay=3600)
+    user = User.objects.create_user("ann")
+    user.user_permissions.add(Permission.objects.get(codename="retry_run"))
+    user = User.objects.get()
+    assert control.retry(run_id, user).skipped == {run_id: "needs the permission auth.add_user"}
+    assert taken_ids() == []
+    user.user_permissions.add(Permission.objects.get(codename="add_user"))
+    assert control.retry(run_id, User.objects.get()).moved == [run_id]
+    assert taken_ids() == [run_id]
+
+
 def test_a_key_that_another_run_holds_is_not_taken_from_it(work: Any) -> None:
     first, second = (ended(policy="exclusive", key="shop-7") for _ in range(2))
     acted = control.retry([first, second], "ann")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -41,28 +42,35 @@ def _retry(
     *,
     payload: Payload | None,
 ) -> Acted:
-    acted = _due_now(connection, live, payload)
+    acted = _due_now(connection, act, live, payload)
     acted.add(_repeat(connection, act, others, payload))
     return acted
 
 
-def _due_now(connection: BaseDatabaseWrapper, live: dict[UUID, Job], payload: Payload | None) -> Acted:
+def _due_now(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], payload: Payload | None) -> Acted:
     now = database_now(connection)
-    skipped: dict[UUID, str] = {}
-    for job in live.values():
-        if job.state == State.RUNNING:
-            skipped[job.pk] = f"runs on worker {job.worker_id}"
-        elif payload is not None:
-            skipped[job.pk] = "has not ended: only a run that has can be repeated with another payload"
-        elif job.run_at <= now:
-            skipped[job.pk] = "is due already"
-        elif job.gate == Gate.KEY and job.hold == Hold.LIMIT:  # it was due, and got a later date from the rate
-            skipped[job.pk] = "waits for the rate of its key"
+    reasons = {job.pk: _why_not_now(act, job, now, payload) for job in live.values()}
+    skipped = {run_id: why for run_id, why in reasons.items() if why}
     moved = [run_id for run_id in live if run_id not in skipped]
     # Whatever else holds it goes on to hold it.
     Job.objects.using(connection.alias).filter(pk__in=moved).update(run_at=now)
     wakeup.tell(connection, {(live[run_id].queue, live[run_id].priority) for run_id in moved})
     return Acted(moved=moved, skipped=skipped)
+
+
+def _why_not_now(act: Act, job: Job, now: datetime, payload: Payload | None) -> str | None:
+    job_type = registry.find(job.job_type)
+    if job_type is not None and not act.may(job_type.permission):
+        return f"needs the permission {job_type.permission}"
+    if job.state == State.RUNNING:
+        return f"runs on worker {job.worker_id}"
+    if payload is not None:
+        return "has not ended: only a run that has can be repeated with another payload"
+    if job.run_at <= now:
+        return "is due already"
+    if job.gate == Gate.KEY and job.hold == Hold.LIMIT:  # it was due, and got a later date from the rate
+        return "waits for the rate of its key"
+    return None
 
 
 def _repeat(connection: BaseDatabaseWrapper, act: Act, ids: list[UUID], payload: Payload | None) -> Acted:
