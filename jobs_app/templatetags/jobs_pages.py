@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -18,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from jobs_app import durations, text
-from jobs_app.admin import charts
+from jobs_app.admin import charts, documents
 from jobs_app.admin.menu import PAGES
 
 register = template.Library()
@@ -164,7 +163,7 @@ def counted(number: int | None, is_capped: bool = False) -> str:
 @register.filter
 def pretty(value: Any) -> str:
     """JSON as people read it. Large numbers stay exact, since no script touches them."""
-    return text.visible(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    return documents.pretty(value)
 
 
 @register.filter
