@@ -40,8 +40,13 @@ class _Run(NamedTuple):
 
 def of_type(connection: BaseDatabaseWrapper, job_type: str, *, now: datetime) -> Duration | None:
     """None: no run of it ended lately."""
+    return _duration(seconds_of_type(connection, job_type, now=now))
+
+
+def seconds_of_type(connection: BaseDatabaseWrapper, job_type: str, *, now: datetime) -> list[float]:
+    """What each of its newest runs took, the newest first."""
     runs = JobRun.objects.using(connection.alias).filter(job_type=job_type, queued_at__gte=now - LOOK_BACK)
-    return _duration(_seconds(_newest(connection, runs.order_by("-queued_at"))))
+    return _seconds(_newest(connection, runs.order_by("-queued_at")))
 
 
 def of_schedules(connection: BaseDatabaseWrapper, schedules: Iterable[int], *, now: datetime) -> Duration | None:

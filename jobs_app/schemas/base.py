@@ -22,6 +22,7 @@ class Field:
     default: Any = None
     choices: tuple[Any, ...] = ()
     help: str = ""
+    alias: str = ""  # its name in the payload, where that is another one
 
 
 class PayloadSchema(Protocol):

@@ -56,6 +56,7 @@ def _field(name: str, info: Any) -> Field:
         required=required,
         default=None if required else info.get_default(call_default_factory=True),
         help=info.description or "",
+        alias=info.alias or "",
     )
 
 
