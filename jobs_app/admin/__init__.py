@@ -5,8 +5,9 @@ A site of your own has them after `jobs_app.admin.register(site)`.
 
 from django.contrib import admin
 
+from jobs_app.admin.links import subject_jobs_link
 from jobs_app.admin.menu import register
 
-__all__ = ["register"]
+__all__ = ["register", "subject_jobs_link"]
 
 register(admin.site)

@@ -24,6 +24,7 @@ from jobs_app.lifecycle.schedule_filter import (
 from jobs_app.models import JobRun, Origin, ScheduleState
 from jobs_app.preview import Slot, note
 from jobs_app.registry import registry
+from jobs_app.timetable import Timetable
 
 __all__ = [
     "ACTIVE",
@@ -37,6 +38,7 @@ __all__ = [
     "last_runs",
     "next_slots",
     "overdue_seconds",
+    "slots_from",
     "state_of",
     "why",
 ]
@@ -76,22 +78,19 @@ def why(row: ScheduleState) -> str:
 
 def next_slots(row: ScheduleState, *, count: int = SLOTS_SHOWN) -> list[datetime]:
     """When it comes next, if nobody changes anything; the first may be due already."""
-    slots: list[datetime] = []
-    slot = row.next_run_at if state_of(row) == ACTIVE else None
-    while slot is not None and len(slots) < count:
-        slots.append(slot)
-        try:
-            slot = row.timetable.after(slot)
-        except (ValueError, OverflowError):  # a cron that is none, say: its turn fails, and the row tells why
-            break
-    return slots
+    return _slots(row.timetable, row.next_run_at if state_of(row) == ACTIVE else None, count)
 
 
 def coming(row: ScheduleState, *, count: int = SLOTS_SHOWN) -> list[Slot]:
-    """The same on the schedule's own clock, with a note where clocks change. An interval has no clock of its own."""
-    slots = next_slots(row, count=count)
+    """The same on the schedule's own clock, with a note where clocks change."""
+    return slots_from(row.timetable, row.next_run_at if state_of(row) == ACTIVE else None, count=count)
+
+
+def slots_from(timetable: Timetable, first: datetime | None, *, count: int) -> list[Slot]:
+    """`first` and those that follow. An interval and a single moment have no clock of their own."""
+    slots = _slots(timetable, first, count)
     try:
-        rule = cron.parse(row.cron, row.timezone) if row.cron else None
+        rule = cron.parse(timetable.cron, timetable.timezone) if timetable.cron else None
     except ValueError:
         rule = None
     if rule is None:
@@ -113,3 +112,15 @@ def last_runs(connection: BaseDatabaseWrapper, rows: Sequence[ScheduleState]) ->
     newest = [run_id for run_id in schedules.values_list(Subquery(of_one), flat=True) if run_id is not None]
     runs = JobRun.objects.using(connection.alias).filter(pk__in=newest).only("schedule", "state", "finished_at")
     return {run.schedule: run for run in runs if run.schedule is not None}
+
+
+def _slots(timetable: Timetable, first: datetime | None, count: int) -> list[datetime]:
+    slots: list[datetime] = []
+    slot = first
+    while slot is not None and len(slots) < count:
+        slots.append(slot)
+        try:
+            slot = timetable.after(slot)
+        except (ValueError, OverflowError):  # a cron that is none, say: its turn fails, and the row tells why
+            break
+    return slots
