@@ -56,6 +56,8 @@ LABELS = {
     "q": gettext_lazy("search"),
     "order": gettext_lazy("order"),
 }
+NO_CLASS = "-"  # in the place of an error class: none, as where a run failed before it started
+EXACTLY = "="  # before an error class: this one, and not one of the same name in some module
 LONGEST_TEXT = 500
 LARGEST_ID = 2**63 - 1  # what the column holds
 
@@ -89,6 +91,13 @@ def run_id(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise ValueError(_("use the id of a run, a UUID")) from None
+
+
+def exactly(error_class: str) -> str:
+    """The value that finds this class and no other."""
+    if not error_class:
+        return NO_CLASS
+    return error_class if "." in error_class else EXACTLY + error_class
 
 
 def flag(text: str) -> bool:

@@ -1,0 +1,118 @@
+"""One list of live and finished runs, a page at a time, newest first, and how many there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import OuterRef, Subquery
+
+from jobs_app.insights import run_keys
+from jobs_app.insights.run_filter import RunFilter
+from jobs_app.insights.run_keys import Found, Reading, pinned
+from jobs_app.insights.run_order import Key, Order, order_of
+from jobs_app.insights.runs import readable
+from jobs_app.lifecycle.database import database_now
+from jobs_app.models import JobAttempt, Run
+
+PAGE_SIZE = 50
+MOST_COUNTED = 10_000
+LARGE = ("payload", "meta", "result")  # columns that no list shows
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPage:
+    runs: list[Run]  # each with `read_at`, and with `error_class` of its last attempt
+    newer: Key | None = None  # the place before which the page of newer ones ends
+    older: Key | None = None
+    searched_to: datetime | None = None  # runs beyond it were not looked at: `older`, or `newer`, goes on there
+    is_cut: bool = False  # there are more live ones than were looked at
+
+
+@dataclass(frozen=True)
+class Counted:
+    number: int
+    is_capped: bool = False  # at least so many
+
+
+def page(
+    connection: BaseDatabaseWrapper,
+    chosen: RunFilter,
+    *,
+    older: Key | None = None,
+    newer: Key | None = None,
+    size: int = PAGE_SIZE,
+) -> RunPage:
+    """The runs after `older` or before `newer`; else the first ones."""
+    now = database_now(connection)
+    with pinned(connection):
+        if newer is not None:
+            found = _read(connection, chosen, newer, now=now, size=size, back=True)
+            if len(found.runs) == size or found.searched_to:
+                return found
+            older = None  # there is less than a page of newer ones: the first page has them all
+        return _read(connection, chosen, older, now=now, size=size)
+
+
+def count(connection: BaseDatabaseWrapper, chosen: RunFilter, *, most: int = MOST_COUNTED) -> Counted:
+    """Exactly, up to so many."""
+    total, is_capped = 0, False
+    now = database_now(connection)
+    with pinned(connection):
+        for reading in readings(connection, chosen, now, order_of(chosen)):
+            total += reading.rows()[: most + 1].count()
+            is_capped = is_capped or (total <= most and reading.may_be_cut and reading.is_more())
+    return Counted(min(total, most), is_capped or total > most)
+
+
+def readings(connection: BaseDatabaseWrapper, chosen: RunFilter, now: datetime, order: Order) -> list[Reading]:
+    """Of the tables in which there can be such a run. Live ones first: a run that ends in between is then seen twice,
+    and not missed."""
+    live = [run_keys.live(connection, chosen, now, order)] if chosen.is_live else []
+    return live + ([run_keys.finished(connection, chosen, now, order)] if chosen.is_finished else [])
+
+
+def _read(
+    connection: BaseDatabaseWrapper,
+    chosen: RunFilter,
+    place: Key | None,
+    *,
+    now: datetime,
+    size: int,
+    back: bool = False,
+) -> RunPage:
+    """From a place on, or back from it."""
+    order = order_of(chosen).turned if back else order_of(chosen)
+    tables = readings(connection, chosen, now, order)
+    keys, reached = _merged([reading.keys(place, limit=size + 1) for reading in tables], order)
+    shown, is_more = keys[:size], len(keys) > size
+    on = shown[-1] if is_more else reached
+    behind = shown[0] if place and shown else place if back else None
+    return RunPage(
+        runs=rows(connection, shown[::-1] if back else shown),
+        newer=on if back else behind,
+        older=behind if back else on,
+        searched_to=None if is_more or reached is None else reached.at,
+        is_cut=chosen.is_live and tables[0].is_more(),
+    )
+
+
+def rows(connection: BaseDatabaseWrapper, keys: list[Key]) -> list[Run]:
+    """The runs at these places, in their order, without their large columns."""
+    last = JobAttempt.objects.using(connection.alias).filter(job_id=OuterRef("pk"), number=OuterRef("attempts"))
+    asked = readable(connection).filter(pk__in=[key.id for key in keys]).defer(*LARGE)
+    with pinned(connection):
+        found: dict[Any, Run] = {
+            run.pk: run for run in asked.annotate(error_class=Subquery(last.values("error_class")))
+        }
+    return [found[key.id] for key in keys if key.id in found]
+
+
+def _merged(found: list[Found], order: Order) -> tuple[list[Key], Key | None]:
+    """All keys in order, each run once, and no further than each search got."""
+    reached = [each.reached for each in found if each.reached]
+    end = order.sort(reached)[0] if reached else None
+    keys = {key.id: key for each in found for key in each.keys}
+    return order.sort([key for key in keys.values() if end is None or not order.is_past(key, end)]), end
