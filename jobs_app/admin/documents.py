@@ -1,4 +1,4 @@
-"""JSON and long texts as pages show them and files have them: readable, sendable, and not longer than a page can bear."""
+"""JSON and long texts as pages show them and files have them: readable, sendable, no longer than a page can bear."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from django.core.exceptions import ObjectDoesNotExist
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import DateTimeField, QuerySet, Value
 from django.db.models.expressions import Combinable
@@ -13,7 +12,7 @@ from django.db.models.functions import Now
 
 from jobs_app.errors import RunNotFound
 from jobs_app.lifecycle.database import database_now, is_postgres, jobs_connection, now_parameter
-from jobs_app.models import Run, State
+from jobs_app.models import LIVE, Run, State
 from jobs_app.registry import registry
 
 SCHEDULED = "scheduled"  # queued, due later, never tried
@@ -26,10 +25,11 @@ def get(run_id: UUID | str) -> Run:
         wanted = run_id if isinstance(run_id, UUID) else UUID(run_id)
     except (ValueError, TypeError, AttributeError):
         raise RunNotFound(f"{run_id!r} is not the id of a run: an id is a UUID.") from None
-    try:
-        return readable(jobs_connection()).get(pk=wanted)
-    except ObjectDoesNotExist:
-        raise RunNotFound(f"no run has the id {wanted}: never enqueued, rolled back, or pruned by retention.") from None
+    found = list(readable(jobs_connection()).filter(pk=wanted))
+    if not found:
+        raise RunNotFound(f"no run has the id {wanted}: never enqueued, rolled back, or pruned by retention.")
+    # Two where a slot that has ended was made anew: the live one is the one that somebody can do something about.
+    return min(found, key=lambda run: run.state not in LIVE)
 
 
 def readable(connection: BaseDatabaseWrapper) -> QuerySet[Run]:

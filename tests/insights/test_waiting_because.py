@@ -15,7 +15,7 @@ from jobs_app.handles import RunHandle
 from jobs_app.insights import runs
 from jobs_app.insights.waiting import Reason, Target, waiting_because
 from jobs_app.lifecycle import control
-from jobs_app.lifecycle.presence import Presence, announce, beat
+from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import Job, WorkerState
 from jobs_app.registry import SYSTEM_QUEUE
 from tests.by_hand import HandWorker
@@ -184,7 +184,7 @@ def test_a_worker_that_has_gone_silent_does_not_count(send: Any) -> None:
     run = send.enqueue()
     with at(31):
         assert kinds(run) == ["unserved"]
-        beat(connection, "w-1", busy=0, draining=False, rss_bytes=0)
+        worker()
         assert kinds(run) == ["due"]
 
 
@@ -246,7 +246,7 @@ def test_a_window_says_its_name_and_its_end(send: Any) -> None:
     assert reason.sentence == "the maintenance window backup lets nothing of it start until 2026-01-01 12:10:00 UTC"
     assert (reason.target, reason.until) == (Target("windows", "backup"), T + timedelta(minutes=10))
     with at(600):
-        beat(connection, "w-1", busy=0, draining=False, rss_bytes=0)
+        worker()
         assert kinds(run) == ["due"]
         assert starts(run)
 

@@ -1,0 +1,71 @@
+"""What happened to a run, in order: as a story of moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+
+from jobs_app import durations
+from jobs_app.insights.run_facts import RunFacts
+from jobs_app.models import JobAttempt, State
+
+
+class Moment(NamedTuple):
+    at: datetime
+    kind: str  # a state, or ok, warn, bad, idle, info
+    text: str
+
+
+BADGES = {"success": "ok", "error": "bad", "timeout": "bad", "lost": "bad", "crashed": "bad"}
+
+
+def timeline(facts: RunFacts) -> list[Moment]:
+    """Oldest first; of its attempts those of the page that was read."""
+    return sorted(_moments(facts), key=lambda moment: moment.at)
+
+
+def badge_of(outcome: str) -> str:
+    """The kind of badge that an attempt's outcome has; one that was not its own fault is idle."""
+    return BADGES.get(outcome, "idle")
+
+
+def seconds_of(attempt: JobAttempt) -> float | None:
+    return (attempt.finished_at - attempt.started_at).total_seconds() if attempt.started_at else None
+
+
+def _moments(facts: RunFacts) -> Iterator[Moment]:
+    run = facts.run
+    yield Moment(run.queued_at, "queued", _by(_("queued"), run.actor))
+    if run.run_at > run.queued_at and not run.attempts:
+        yield Moment(run.run_at, "scheduled", _("due"))
+    for attempt in facts.attempts.attempts:
+        yield from _of_attempt(attempt)
+    if run.state == State.RUNNING and run.started_at:
+        told_as = {"number": run.attempts, "worker": run.worker_id}
+        yield Moment(run.started_at, "running", _("attempt %(number)s started on %(worker)s") % told_as)
+    if run.state == State.QUEUED and run.attempts:
+        yield Moment(run.run_at, "retrying", _("due again"))
+    for event in facts.events:
+        yield Moment(event.at, "info", _by(event.action, event.actor))
+    if run.finished_at:
+        reason = f": {run.done_reason}" if run.done_reason else ""
+        yield Moment(run.finished_at, run.state, f"{run.get_state_display()}{reason}")
+
+
+def _of_attempt(attempt: JobAttempt) -> Iterator[Moment]:
+    if attempt.started_at:
+        told_as = {"number": attempt.number, "worker": attempt.worker_id}
+        yield Moment(attempt.started_at, "info", _("attempt %(number)s started on %(worker)s") % told_as)
+    seconds = seconds_of(attempt)
+    told_as = {"number": attempt.number, "outcome": attempt.get_outcome_display(), "error": attempt.error_class}
+    text = _("attempt %(number)s: %(outcome)s") % told_as
+    text += f" ({attempt.error_class})" if attempt.error_class else ""
+    text += "" if seconds is None else ", " + durations.rough(seconds)
+    yield Moment(attempt.finished_at, badge_of(attempt.outcome), text)
+
+
+def _by(what: str, actor: str) -> str:
+    return _("%(what)s by %(actor)s") % {"what": what, "actor": actor} if actor else what
