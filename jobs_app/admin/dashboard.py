@@ -1,0 +1,208 @@
+"""The first page: is all well, what needs attention, and where everything stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django.http.response import HttpResponseBase
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _
+
+from jobs_app.admin.pages import Page
+from jobs_app.admin.visits import Visit
+from jobs_app.insights import checklist, dashboard, failures, next_hour, pauses, run_list, throughput, verdict
+from jobs_app.insights.dashboard import Now, QueueNow
+from jobs_app.insights.run_filter import RunFilter
+from jobs_app.insights.snapshots import snapshots
+from jobs_app.insights.throughput import Hour, QueueHour
+from jobs_app.lifecycle.database import database_now
+from jobs_app.models import Pause, Scope
+
+PART_SECONDS = 2.0
+LIVE_SECONDS = 5
+MOST_FAILURES = 10  # groups
+MOST_PAUSES = 20
+FAILED_LATELY = RunFilter(state="failed", window="24h")
+RESUME = {
+    Scope.ALL: "dashboard_resume_all",
+    Scope.QUEUE: "queuestate_resume",
+    Scope.JOB_TYPE: "jobdefinition_resume",
+    Scope.SUBJECT: "subject_resume",
+}
+KINDS = {"paused": "warn", "unserved": "bad", "behind": "bad", "growing": "warn", "active": "ok", "idle": "idle"}
+
+T = TypeVar("T")
+
+
+class Parts:
+    """The parts of the page, each read on its own, and for all who look at it within a few seconds."""
+
+    def __init__(self, visit: Visit) -> None:
+        self.visit = visit
+        self.age = 0.0  # seconds, of the oldest
+
+    def read(self, name: str, function: Callable[[], T]) -> T | None:
+        """None where it took too long, for everybody who would have had to wait for it."""
+        alias = self.visit.connection.alias
+        kept = snapshots.get((alias, name), lambda: self.visit.read(function, seconds=PART_SECONDS))
+        self.age = max(self.age, snapshots.age(kept))
+        if kept.value is None and not kept.is_new:
+            self.visit.cut.append(PART_SECONDS)
+        return kept.value
+
+    @property
+    def as_of(self) -> datetime:
+        return timezone.now() - timedelta(seconds=self.age)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueRow:
+    """One line of the table of queues."""
+
+    queue: QueueNow
+    hour: QueueHour | None
+    state: str
+    pause: Pause | None  # of this queue alone
+
+    @property
+    def kind(self) -> str:
+        return KINDS[self.state]
+
+    @property
+    def state_text(self) -> str:
+        return {
+            "paused": _("paused"),
+            "unserved": _("no worker"),
+            "behind": _("behind"),
+            "growing": _("growing"),
+            "active": _("active"),
+            "idle": _("idle"),
+        }[self.state]
+
+    @property
+    def in_text(self) -> str:
+        return _rate(self.hour.per_minute_in if self.hour else None)
+
+    @property
+    def out_text(self) -> str:
+        return _rate(self.hour.per_minute_out if self.hour else None)
+
+    @property
+    def trend_text(self) -> str:
+        trend = self.hour.trend if self.hour else None
+        return "" if trend is None or abs(trend) < 0.05 else _("%(count)s/min") % {"count": f"{trend:+.1f}"}
+
+    @property
+    def line_text(self) -> str:
+        """What the line shows, for who does not see it."""
+        values = self.hour.waiting if self.hour else []
+        return told_line(values)
+
+
+def overview(visit: Visit) -> HttpResponseBase:
+    connection, parts = visit.connection, Parts(visit)
+    now = parts.read("now", lambda: dashboard.read_now(connection))
+    schedules = parts.read("schedules", lambda: dashboard.read_schedules(connection))
+    stale = parts.read("stale", lambda: dashboard.read_stale(connection))
+    hour = parts.read("hour", lambda: throughput.last_hour(connection, database_now(connection)))
+    failed = parts.read("failed", lambda: run_list.count(connection, FAILED_LATELY))
+    groups = parts.read("failures", lambda: failures.failures(connection))
+    coming = parts.read("coming", lambda: next_hour.next_hour(connection, database_now(connection)))
+    steps = parts.read("steps", lambda: checklist.read(connection))
+    paused = visit.read(lambda: pauses.newest(connection, database_now(connection)), seconds=PART_SECONDS) or []
+    known = verdict.Known(now=now, schedules=schedules, stale=stale, hour=hour, pauses=paused)
+    return visit.render(
+        "dashboard.html",
+        _("Dashboard"),
+        live=LIVE_SECONDS,
+        now=now,
+        schedules=schedules,
+        stale=stale,
+        hour=hour,
+        failed=failed,
+        failures=groups,
+        groups=_groups(visit, groups),
+        coming=coming,
+        steps=steps,
+        types_url=visit.url("jobdefinition_changelist"),
+        findings=[(finding, _address(visit, finding)) for finding in verdict.judge(known)],
+        is_all_known=None not in (now, schedules, stale, hour),
+        pauses=[(pause, RESUME[Scope(pause.scope)]) for pause in paused[:MOST_PAUSES]],
+        more_pauses=len(paused[MOST_PAUSES:]),
+        is_all_paused=any(pause.scope == Scope.ALL for pause in paused),
+        rows=_rows(now, hour, paused),
+        statuses=_statuses(now),
+        chart=_chart(hour),
+        chart_text=_chart_text(hour),
+        line_text=told_line(hour.waiting if hour else []),
+        as_of=parts.as_of,
+    )
+
+
+def told_line(values: Sequence[float]) -> str:
+    """A line of what waited in the last hour, in words."""
+    if not values:
+        return _("No numbers of the last hour yet")
+    told = {"first": f"{values[0]:.0f}", "last": f"{values[-1]:.0f}", "most": f"{max(values):.0f}"}
+    return _("Waiting in the last hour: from %(first)s to %(last)s, at most %(most)s") % told
+
+
+def _rate(per_minute: float | None) -> str:
+    return "-" if per_minute is None else formats.number_format(round(per_minute, 1))
+
+
+def _groups(visit: Visit, found: failures.Failures | None) -> list[tuple[failures.FailureGroup, str, str]]:
+    """Each with the list of its runs, and for who may, with the act upon exactly these."""
+    rows = []
+    for group in (found.groups if found else [])[:MOST_FAILURES]:
+        query = group.runs.as_query()
+        back = {"next": visit.request.get_full_path()}
+        retry = visit.url("run_bulk_retry", query=query | back) if visit.may("retry_run") else ""
+        rows.append((group, visit.url("run_changelist", query=query), retry))
+    return rows
+
+
+def _address(visit: Visit, finding: verdict.Finding) -> str:
+    return visit.url(finding.page, *finding.arguments, query=finding.query)
+
+
+def _rows(now: Now | None, hour: Hour | None, paused: Sequence[Pause]) -> list[QueueRow]:
+    own = {pause.name: pause for pause in paused if pause.scope == Scope.QUEUE}
+    of_hour: Mapping[str, QueueHour] = hour.queues if hour else {}
+    return [
+        QueueRow(
+            queue=queue,
+            hour=of_hour.get(queue.name),
+            state=verdict.state_of(queue, of_hour.get(queue.name), paused),
+            pause=own.get(queue.name),
+        )
+        for queue in (now.queues if now else [])
+    ]
+
+
+def _statuses(now: Now | None) -> list[tuple[str, int, str]]:
+    """How many workers are how, in the order in which people ask."""
+    if now is None:
+        return []
+    texts = {"alive": _("alive"), "draining": _("draining"), "late": _("late"), "lost": _("lost")}
+    return [(status, now.processes.statuses[status], text) for status, text in texts.items()]
+
+
+def _chart(hour: Hour | None) -> list[tuple[str, list[tuple[str, float]]]]:
+    return [
+        (f"{timezone.localtime(each.at):%H:%M}", [("ok", each.succeeded), ("bad", each.failed)])
+        for each in (hour.minutes if hour else ())
+    ]
+
+
+def _chart_text(hour: Hour | None) -> str:
+    minutes: Sequence[Any] = hour.minutes if hour else ()
+    succeeded, failed = sum(each.succeeded for each in minutes), sum(each.failed for each in minutes)
+    told = {"succeeded": succeeded, "failed": failed, "most": max((each.ended for each in minutes), default=0)}
+    return _("%(succeeded)s succeeded, %(failed)s failed; at most %(most)s ended in one minute") % told
+
+
+PAGES = [Page("", "dashboard_changelist", overview)]

@@ -1,0 +1,141 @@
+"""What the dashboard shows at a glance: how much waits and runs in each queue, who works, and what is late."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Count, Q
+
+from jobs_app.insights import counts, processes, stale
+from jobs_app.insights.counts import QueueCounts
+from jobs_app.insights.processes import Processes
+from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.rules import Rules, read_rules
+from jobs_app.lifecycle.schedule_filter import ACTIVE, DISABLED, FAILING, OVERDUE, STATES, in_trouble
+from jobs_app.models import Job, ScheduleState, State
+from jobs_app.registry import SYSTEM_NAMES, SYSTEM_QUEUE
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueNow:
+    counts: QueueCounts
+    slots: int  # that may run jobs of it: those of workers that serve it, as far as its limit lets them
+    is_served: bool
+    wait: float | None  # seconds since the oldest one that may start is due
+
+    @property
+    def name(self) -> str:
+        return self.counts.queue
+
+    @property
+    def is_due(self) -> bool:
+        """Could something of it start now?"""
+        return self.wait is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oldest:
+    run_id: UUID
+    queue: str
+    due_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Now:
+    """The queues and the processes, as of one moment, but for the app's own chores."""
+
+    at: datetime
+    queues: list[QueueNow]
+    processes: Processes
+    is_capped: bool  # more waits than was counted
+    oldest: Oldest | None
+
+    @property
+    def waiting(self) -> int:
+        return sum(each.counts.waiting for each in self.queues)
+
+    @property
+    def running(self) -> int:
+        return sum(each.counts.running for each in self.queues)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedules:
+    """How many schedules are how."""
+
+    active: int = 0  # but for those of the app's own chores
+    overdue: int = 0
+    disabled: int = 0
+    failing: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaleCounts:
+    at: datetime
+    kinds: Counter[str] = field(default_factory=Counter)
+    is_capped: bool = False
+
+    @property
+    def total(self) -> int:
+        return self.kinds.total()
+
+
+def read_now(connection: BaseDatabaseWrapper) -> Now:
+    """A constant number of queries, each bounded, however many queues there are and however much waits."""
+    live = counts.live(connection)
+    found = processes.all_of(connection, live.at)
+    rules = read_rules(connection)
+    queues = [each for each in live.queues if each.queue != SYSTEM_QUEUE]
+    return Now(
+        at=live.at,
+        queues=[_queue(each, found, rules, live.at) for each in queues],
+        processes=found,
+        is_capped=live.is_capped,
+        oldest=_oldest(connection, queues),
+    )
+
+
+def read_schedules(connection: BaseDatabaseWrapper) -> Schedules:
+    """One pass over the schedules."""
+    now = database_now(connection)
+    own = Q(job_type__startswith=SYSTEM_NAMES)
+    found = ScheduleState.objects.using(connection.alias).aggregate(
+        active=Count("pk", filter=STATES[ACTIVE] & ~own),
+        overdue=Count("pk", filter=in_trouble(OVERDUE, now)),
+        failing=Count("pk", filter=in_trouble(FAILING, now)),
+        disabled=Count("pk", filter=STATES[DISABLED]),
+    )
+    return Schedules(**found)
+
+
+def read_stale(connection: BaseDatabaseWrapper) -> StaleCounts:
+    """As many as the page of stale runs has."""
+    now = database_now(connection)
+    found = stale.stale_runs(connection, limit=stale.MOST_SHOWN + 1)
+    shown = found[: stale.MOST_SHOWN]
+    return StaleCounts(at=now, kinds=Counter(one.kind for one in shown), is_capped=len(found) > len(shown))
+
+
+def _queue(each: QueueCounts, found: Processes, rules: Rules, now: datetime) -> QueueNow:
+    slots, limit = found.slots_for(each.queue), rules.of_queue(each.queue).concurrency
+    return QueueNow(
+        counts=each,
+        slots=slots if limit is None else min(slots, limit),
+        is_served=found.serves(each.queue),
+        wait=None if each.oldest_due_at is None else (now - each.oldest_due_at).total_seconds(),
+    )
+
+
+def _oldest(connection: BaseDatabaseWrapper, queues: list[QueueCounts]) -> Oldest | None:
+    """Which run it is that could start and waits for longest."""
+    due = [(each.oldest_due_at, each.queue) for each in queues if each.oldest_due_at is not None]
+    if not due:
+        return None
+    due_at, queue = min(due)
+    jobs = Job.objects.using(connection.alias).filter(state=State.QUEUED, hold="", queue=queue, run_at=due_at)
+    run_id = jobs.order_by("id").values_list("pk", flat=True).first()
+    return Oldest(run_id=run_id, queue=queue, due_at=due_at) if run_id else None

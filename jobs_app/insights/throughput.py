@@ -1,0 +1,153 @@
+"""The last hour, minute by minute, from roll-ups: how full queues were, what came in and went out, and how it ended."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Sum
+
+from jobs_app.lifecycle.rollups import MINUTE, WIDTH, minute_of
+from jobs_app.models import StatSample
+
+MINUTES = 60
+RATE_MINUTES = 5  # over which in and out are told: one alone would jump
+TREND_MINUTES = 15
+MOST_SAMPLES = 50_000  # read for the queues: 250 of them
+OF_QUEUES = ("waiting", "enqueued", "finished")
+SUCCEEDED, FAILED, CANCELLED = ENDED = ("ended.succeeded", "ended.failed", "ended.cancelled")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueHour:
+    """One queue."""
+
+    waiting: list[float]  # as of each minute that was written, oldest first
+    per_minute_in: float | None  # None: no minute was written yet
+    per_minute_out: float | None
+    trend: float | None  # waiting jobs more in each minute; None: too few minutes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Minute:
+    at: datetime
+    succeeded: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+    @property
+    def ended(self) -> int:
+        return self.succeeded + self.failed + self.cancelled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """Of one job type in the hour."""
+
+    succeeded: int = 0
+    failed: int = 0
+
+    @property
+    def failure_rate(self) -> float:
+        total = self.succeeded + self.failed
+        return self.failed / total if total else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hour:
+    queues: Mapping[str, QueueHour] = field(default_factory=dict)
+    minutes: Sequence[Minute] = ()  # sixty, oldest first
+    types: Mapping[str, Ended] = field(default_factory=dict)
+    waiting: Sequence[float] = ()  # over all queues
+    trend: float | None = None
+    is_rolled_up: bool = False  # numbers of one of the last minutes are there: somebody writes them
+
+
+def last_hour(connection: BaseDatabaseWrapper, now: datetime) -> Hour:
+    """The whole minutes before this one; three queries."""
+    last = minute_of(now)
+    first = last - MINUTES * MINUTE
+    series = _of_queues(connection, first)
+    by_minute, by_type = (_ended(connection, first, each) for each in ("at", "name"))
+    waiting = _summed([points["waiting"] for points in series.values()])
+    newest = max((at for points in series.values() for at in points["waiting"]), default=None)
+    return Hour(
+        queues={name: _queue(points, last) for name, points in series.items()},
+        minutes=[_minute(first + n * MINUTE, by_minute) for n in range(MINUTES)],
+        types={name: _type(name, by_type) for name in sorted({name for name, _ in by_type})},
+        waiting=[waiting[at] for at in sorted(waiting)],
+        trend=_trend(waiting, last),
+        is_rolled_up=newest is not None and newest >= last - RATE_MINUTES * MINUTE,
+    )
+
+
+Points = Mapping[datetime, float]
+Sums = Mapping[tuple[Any, str], int]  # by minute or job type, and series
+
+
+def _of_queues(connection: BaseDatabaseWrapper, first: datetime) -> dict[str, dict[str, dict[datetime, float]]]:
+    rows = StatSample.objects.using(connection.alias).filter(series__in=OF_QUEUES, seconds=WIDTH, at__gte=first)
+    found: dict[str, dict[str, dict[datetime, float]]] = defaultdict(lambda: {name: {} for name in OF_QUEUES})
+    for series, name, at, value in rows.order_by("-at").values_list("series", "name", "at", "value")[:MOST_SAMPLES]:
+        found[name][series][at] = value
+    return dict(found)
+
+
+def _ended(connection: BaseDatabaseWrapper, first: datetime, by: str) -> Sums:
+    """Summed by the database: many job types are many samples."""
+    rows = StatSample.objects.using(connection.alias).filter(series__in=ENDED, seconds=WIDTH, at__gte=first)
+    grouped = rows.order_by().values_list(by, "series").annotate(Sum("value"))
+    return {(key, series): int(count) for key, series, count in grouped}
+
+
+def _queue(points: Mapping[str, Points], last: datetime) -> QueueHour:
+    waiting = points["waiting"]
+    return QueueHour(
+        waiting=[waiting[at] for at in sorted(waiting)],
+        per_minute_in=_rate(points["enqueued"], waiting, last),
+        per_minute_out=_rate(points["finished"], waiting, last),
+        trend=_trend(waiting, last),
+    )
+
+
+def _rate(points: Points, written: Points, last: datetime) -> float | None:
+    """The mean of the last minutes. One without a number had nothing, unless nobody wrote any."""
+    span = [last - n * MINUTE for n in range(1, RATE_MINUTES + 1)]
+    known = [at for at in span if at in written or at in points]
+    return sum(points.get(at, 0.0) for at in known) / len(known) if known else None
+
+
+def _trend(points: Points, last: datetime) -> float | None:
+    """The slope of the straight line that fits the last minutes best."""
+    recent = {at: value for at, value in points.items() if at >= last - timedelta(minutes=TREND_MINUTES)}
+    if len(recent) < 3:
+        return None
+    times = {at: (at - last) / MINUTE for at in recent}
+    mean_time, mean_value = sum(times.values()) / len(times), sum(recent.values()) / len(recent)
+    spread = sum((time - mean_time) ** 2 for time in times.values())
+    return sum((times[at] - mean_time) * (value - mean_value) for at, value in recent.items()) / spread
+
+
+def _summed(all_points: Sequence[Points]) -> dict[datetime, float]:
+    total: dict[datetime, float] = defaultdict(float)
+    for points in all_points:
+        for at, value in points.items():
+            total[at] += value
+    return total
+
+
+def _minute(at: datetime, ended: Sums) -> Minute:
+    return Minute(
+        at=at,
+        succeeded=ended.get((at, SUCCEEDED), 0),
+        failed=ended.get((at, FAILED), 0),
+        cancelled=ended.get((at, CANCELLED), 0),
+    )
+
+
+def _type(name: str, ended: Sums) -> Ended:
+    return Ended(succeeded=ended.get((name, SUCCEEDED), 0), failed=ended.get((name, FAILED), 0))
