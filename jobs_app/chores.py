@@ -63,7 +63,7 @@ def chore(
 
 
 def _paced(definition: JobDefinition[..., Any], paced_by: str | None) -> JobDefinition[..., Any]:
-    paced = JobDefinition(replace(definition.job_type, paced_by=paced_by))
+    paced: JobDefinition[..., Any] = JobDefinition(replace(definition.job_type, paced_by=paced_by))
     registry.register(paced.job_type)
     return paced
 

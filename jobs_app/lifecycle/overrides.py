@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app import conf
@@ -48,9 +48,17 @@ def keep_up() -> None:
     try:
         with apart(connection):
             read_overrides(connection)
+    except (OperationalError, InterfaceError) as error:
+        _put_off()
+        logger.debug("the database does not tell what operators changed of the settings: %s", error)
     except DatabaseError as error:
-        conf.enforce(conf.overrides_in_force(), fresh_seconds=FRESH_SECONDS)
+        _put_off()
         _say_new({"": f"what operators changed of the settings could not be read: {error}"})
+
+
+def _put_off() -> None:
+    """What is known stays in force, and whoever comes next need not ask at once."""
+    conf.enforce(conf.overrides_in_force(), fresh_seconds=FRESH_SECONDS)
 
 
 def _is_in_test_case(connection: BaseDatabaseWrapper) -> bool:

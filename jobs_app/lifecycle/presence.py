@@ -63,13 +63,21 @@ def announce(connection: BaseDatabaseWrapper, who: Presence) -> None:
     while_busy(connection, lambda: WorkerState.objects.filter(seen_at__lt=now - FORGET_AFTER).delete())
 
 
-def beat(connection: BaseDatabaseWrapper, worker_id: str, *, busy: int, draining: bool, rss_bytes: int) -> bool:
-    """Say "I am here". False if the row is gone and must be announced again."""
+def beat(
+    connection: BaseDatabaseWrapper,
+    worker_id: str,
+    *,
+    busy: int,
+    draining: bool,
+    rss_bytes: int,
+    beat_seconds: float | None = None,
+) -> bool:
+    """Say "I am here", and, where that is new, how often. False if the row is gone and must be announced again."""
     now = database_now(connection)
     row = WorkerState.objects.filter(id=worker_id)
-    return bool(
-        while_busy(connection, lambda: row.update(seen_at=now, busy=busy, draining=draining, rss_bytes=rss_bytes))
-    )
+    facts = {"busy": busy, "draining": draining, "rss_bytes": rss_bytes}
+    often = {} if beat_seconds is None else {"beat_seconds": beat_seconds}
+    return bool(while_busy(connection, lambda: row.update(seen_at=now, **facts, **often)))
 
 
 def is_asked_to_drain(connection: BaseDatabaseWrapper, worker_id: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import DatabaseError, InterfaceError, OperationalError
@@ -13,6 +13,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 import jobs_app
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.overrides import read_overrides
 from jobs_app.lifecycle.presence import Presence, announce, beat, leave
 from jobs_app.models import WorkerKind
 from jobs_app.registry import registry
@@ -31,6 +32,7 @@ from jobs_app.sources import sources
 logger = logging.getLogger("jobs_app.scheduler")
 
 BEATS_PER_LEASE = 3
+FOLLOW_SECONDS = 1.0  # between looks at what operators changed of the settings
 LOOK_SECONDS = 1.0  # for schedules that somebody made, resumed or triggered, and for those of a scheduler that died
 LOOK_SHARE = 0.05  # of the time, at most, goes into looking, where many schedules wait for their next turn
 TRY_AGAIN_SECONDS = 5.0
@@ -66,24 +68,30 @@ class Chore:
 
 
 class Scheduler(Loop):
-    """Ticks at start, then every `poll` seconds and whenever a slot is due. Also recovers, as every worker does."""
+    """Ticks at start, then every `poll` seconds and whenever a slot is due. Also recovers, as every worker does.
+
+    Without a `poll` of its own it follows the settings, also as operators change them.
+    """
 
     def __init__(self, poll: float | None = None) -> None:
         super().__init__("scheduler")
-        settings = get_settings()
-        self.poll = poll or settings.scheduler_poll_seconds
-        self._recover_every = settings.recover_seconds
-        self._beat_every = settings.lease_seconds / BEATS_PER_LEASE
-        self._who = _presence(Identity.new(), self._beat_every)
-        self._reader = SourceReader(self.poll)
+        self._own_poll = poll
+        self._followed = get_settings()
+        self._who = _presence(Identity.new())
+        self._reader = SourceReader(poll)
         self._beating = Chore(self._beat)
         self._chores = [
+            Chore(self._follow_settings),
             self._beating,
             Chore(self._sync),
             Chore(self._tick),
             Chore(self._look),
             Chore(self._recover),
         ]
+
+    @property
+    def poll(self) -> float:
+        return self._own_poll or get_settings().scheduler_poll_seconds
 
     def run(self) -> None:
         if not get_settings().scheduler_enabled:
@@ -108,6 +116,17 @@ class Scheduler(Loop):
         for chore in self._chores:
             chore.do_if_due()
         self.pause(max(0.0, min(chore.due for chore in self._chores) - time.monotonic()))
+
+    def _follow_settings(self) -> float:
+        """What was planned by the settings of before is done now, and then by those in force."""
+        read_overrides(self.connection)
+        before, self._followed = self._followed, get_settings()
+        if self._followed is not before:
+            for chore in self._chores:
+                chore.due = 0.0
+        if self._followed.scheduler_poll_seconds != before.scheduler_poll_seconds:
+            self._reader.follow_settings(self.connection)
+        return FOLLOW_SECONDS
 
     def _sync(self) -> float:
         # Again and again, because which types are gone depends on which processes are left.
@@ -159,12 +178,13 @@ class Scheduler(Loop):
 
     def _recover(self) -> float:
         recover_silent(self.connection)
-        return self._recover_every
+        return get_settings().recover_seconds
 
     def _beat(self) -> float:
-        if not beat(self.connection, self._who.id, busy=0, draining=False, rss_bytes=rss_bytes()):
-            announce(self.connection, self._who)
-        return self._beat_every
+        every, rss = get_settings().lease_seconds / BEATS_PER_LEASE, rss_bytes()
+        if not beat(self.connection, self._who.id, busy=0, draining=False, rss_bytes=rss, beat_seconds=every):
+            announce(self.connection, replace(self._who, beat_seconds=every))
+        return every
 
     def _leave(self) -> None:
         try:
@@ -184,7 +204,7 @@ def say_switched_off() -> None:
     logger.warning("the scheduler is switched off by SCHEDULER_ENABLED: no schedule makes jobs here")
 
 
-def _presence(identity: Identity, beat_every: float) -> Presence:
+def _presence(identity: Identity) -> Presence:
     return Presence(
         id=identity.id,
         kind=WorkerKind.SCHEDULER,
@@ -192,5 +212,4 @@ def _presence(identity: Identity, beat_every: float) -> Presence:
         pid=identity.pid,
         version=jobs_app.__version__,
         job_types=registry.names(),
-        beat_seconds=beat_every,
     )

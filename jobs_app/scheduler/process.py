@@ -9,6 +9,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import database_now, jobs_connection, prepare
+from jobs_app.lifecycle.overrides import read_overrides
 from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.janitor import Janitor
 from jobs_app.runtime.loops import Loop
@@ -59,6 +60,7 @@ def tick_once() -> int:
     logger.info("⏰ Starting scheduler...")
     connection = jobs_connection()
     prepare(connection)
+    read_overrides(connection)
     sync_declared(connection)
     read = [read_source(connection, source, lambda: True) for source in sources]
     ticked = _tick_all(connection)

@@ -90,11 +90,22 @@ def _note(source: Source, *, healthy: bool, refused: list[str]) -> None:
 
 
 class SourceReader(Loop):
-    """Each source once in `poll` seconds, whichever scheduler it is that gets its turn."""
+    """Each source once in `poll` seconds, whichever scheduler it is that gets its turn; None: as the settings say."""
 
     def __init__(self, poll: float | None = None) -> None:
         super().__init__("sources")
-        self._poll = poll or get_settings().scheduler_poll_seconds
+        self._own_poll = poll
+
+    @property
+    def _poll(self) -> float:
+        return self._own_poll or get_settings().scheduler_poll_seconds
+
+    def follow_settings(self, connection: BaseDatabaseWrapper) -> None:
+        """Another poll counts from now, and not from the turn that was taken with the one before."""
+        if self._own_poll is None:
+            for source in sources:
+                end_turn(connection, f"source: {source.name}", next_in=0)
+            self.wake.set()
 
     def run_once(self) -> None:
         for source in sources:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from uuid import UUID
 
 from jobs_app.lifecycle.heartbeat import Asked, asked_to_stop, extend
 from jobs_app.lifecycle.presence import Presence, announce, beat, is_asked_to_drain, leave
+from jobs_app.registry import registry
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
 from jobs_app.worker.flight import Flight, Hangar
@@ -27,6 +30,7 @@ class Beat(Loop):
         hangar: Hangar,
         who: Presence,
         *,
+        lease: Callable[[], float],
         is_draining: Callable[[], bool],
         drain: Callable[[], None],
         tick: Callable[[], None],
@@ -36,13 +40,15 @@ class Beat(Loop):
         super().__init__("heartbeat")
         self._hangar = hangar
         self._who = who
+        self._lease = lease
+        self._leases: deque[float] = deque(maxlen=2)  # at the last beats
         self._is_draining = is_draining
         self._drain = drain
         self._tick = tick
         self._abort = abort
         self._announced = announced
         self.is_announced = False  # nothing is claimed before: whose worker is unknown looks lost to an operator
-        self._due = 0.0
+        self._beaten_at = float("-inf")
         self._has_left = False
 
     def is_done(self) -> bool:
@@ -53,14 +59,20 @@ class Beat(Loop):
             self._leave()
             return
         self._tick()
-        if time.monotonic() >= self._due:
-            began = time.monotonic()
+        began = time.monotonic()
+        if began >= self._beaten_at + self._every():
             self._beat()
-            self._due = began + self._who.beat_seconds  # only now: a beat that failed is due at once
+            self._beaten_at = began  # only now: a beat that failed is due at once
         else:
             self._ask()
         save_words(self.connection, self._hangar.open())
-        self.pause(min(TICK_SECONDS, max(0.01, self._due - time.monotonic())))
+        self.pause(min(TICK_SECONDS, max(0.01, self._beaten_at + self._every() - time.monotonic())))
+
+    def _every(self) -> float:
+        """A third of the shortest lease that a job in hand may have. Where an operator lets leases be longer, those of
+        before are kept for two beats more: a claim that was under way at the first is in hand at the second."""
+        of_types = (job_type.lease for job_type in registry if job_type.lease)
+        return min([self._lease(), *self._leases, *of_types]) / BEATS_PER_LEASE
 
     def _leave(self) -> None:
         """The last thing a worker does: while it drains it beats until its last job is released."""
@@ -68,14 +80,18 @@ class Beat(Loop):
         self._has_left = True
 
     def _beat(self) -> None:
+        lease = self._lease()
+        self._hangar.let_last(lease)
         self._learn({flight.job.id: flight for flight in self._hangar.open()})
         if not self._is_draining() and is_asked_to_drain(self.connection, self._who.id):
             logger.info("asked to drain: no more jobs are taken, and what runs goes on to its end")
             self._drain()
         draining = self._is_draining()
         busy = len(self._hangar.running())
-        if not beat(self.connection, self._who.id, busy=busy, draining=draining, rss_bytes=rss_bytes()):
-            announce(self.connection, self._who)
+        self._leases.append(lease)
+        every, rss = self._every(), rss_bytes()
+        if not beat(self.connection, self._who.id, busy=busy, draining=draining, rss_bytes=rss, beat_seconds=every):
+            announce(self.connection, replace(self._who, beat_seconds=every))
         if not self.is_announced:
             self.is_announced = True
             self._announced()

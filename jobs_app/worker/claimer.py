@@ -22,6 +22,7 @@ from jobs_app.runtime.recovery import recover_silent
 from jobs_app.serving import Serving
 from jobs_app.worker.deferring import Calendar
 from jobs_app.worker.gatekeeper import Gatekeeper
+from jobs_app.worker.options import WorkerOptions
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.portions import Left, Portion, Room, left_in_process, split
 
@@ -49,11 +50,7 @@ class Claimer(Loop):
         *,
         worker_id: str,
         serving: Serving,
-        lease: float,
-        poll: float,
-        hears: bool,
-        thorough: bool,
-        recover_every: float,
+        options: WorkerOptions,
         pace: Pace,
         types: Callable[[], list[str]],
         room: Callable[[], Room],
@@ -64,12 +61,10 @@ class Claimer(Loop):
     ) -> None:
         super().__init__("claimer")
         self._worker_id = worker_id
-        self._lease = lease
-        self._poll = poll
-        self._hears = hears  # of what is enqueued
-        self._patience = poll
-        self._thorough = thorough  # nothing due means: in no lane, as of now
-        self._recover_every = recover_every
+        self._options = options
+        self._hears = options.listen  # of what is enqueued
+        self._patience = options.poll_seconds
+        self._thorough = options.once  # nothing due means: in no lane, as of now
         self._pace = pace
         self._types = types
         self._room = room
@@ -156,8 +151,8 @@ class Claimer(Loop):
     def _next_poll(self) -> float:
         """Who hears nothing looks often after it found something, and ever less often while it does not."""
         if self._hears:
-            return self._poll
-        self._patience = min(self._poll, self._patience * 2)
+            return self._options.poll_seconds
+        self._patience = min(self._options.poll_seconds, self._patience * 2)
         return self._patience
 
     def _claim(self, types: list[str], room: Room, unlimited: Portion) -> bool:
@@ -258,7 +253,7 @@ class Claimer(Loop):
             token=uuid4(),
             job_types=job_types,
             limit=limit,
-            lease=self._lease,
+            lease=self._options.lease_seconds,
             leases={job_type.name: job_type.lease for job_type in registry if job_type.lease is not None},
             paused_subjects=sorted(self._gates.pauses.subjects),
         )
@@ -268,7 +263,7 @@ class Claimer(Loop):
             began = time.monotonic()
             recover_silent(self.connection)
             rest = (time.monotonic() - began) / SLOW_LOOK_SHARE
-            self._recover_due = time.monotonic() + max(rest, self._recover_every * uniform(0.75, 1))
+            self._recover_due = time.monotonic() + max(rest, self._options.recover_seconds * uniform(0.75, 1))
             self._lanes_wanted = True  # what it gave back may lie in a lane that nobody knows
         if time.monotonic() >= self._lanes_due():
             self._find_lanes()
@@ -282,7 +277,7 @@ class Claimer(Loop):
             self._gates.freed(self._freed.popleft())
 
     def _lanes_due(self) -> float:
-        rest = 0.0 if self._lanes_wanted else min(LANES_EVERY_SECONDS, self._poll)
+        rest = 0.0 if self._lanes_wanted else min(LANES_EVERY_SECONDS, self._options.poll_seconds)
         return self._lanes_at + max(rest, self._lanes_cost / SLOW_LOOK_SHARE)
 
     def _find_lanes(self) -> None:

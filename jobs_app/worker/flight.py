@@ -138,6 +138,11 @@ class Hangar:
         begun = [flight.started for flight in self.running() if flight.started is not None]
         return len(begun), sum(started < before for started in begun)
 
+    def let_last(self, lease: float) -> None:
+        """From the next beat on all have this lease, but for those whose type has its own."""
+        for flight in self.all():
+            flight.lease = flight.job_type.lease or lease
+
     def held(self) -> list[Held]:
         """What the heartbeat extends: also what ended and is not stored yet, or a slow moment of the database would
         run it again. Not for ever: a report that can never be stored must not hold its job."""

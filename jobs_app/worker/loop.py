@@ -22,13 +22,14 @@ from jobs_app.runtime.memory import rss_bytes
 from jobs_app.runtime.unscheduled import enqueue_own
 from jobs_app.serving import Serving
 from jobs_app.worker import propagation, tidying
-from jobs_app.worker.beat import BEATS_PER_LEASE, Beat
+from jobs_app.worker.beat import Beat
 from jobs_app.worker.claimer import MOST_UNSTORED, Claimer
 from jobs_app.worker.crew import Crew
 from jobs_app.worker.finisher import Finisher
 from jobs_app.worker.flight import Flight, Hangar, Report, board
 from jobs_app.worker.handing_over import HandingOver
 from jobs_app.worker.listener import Listener
+from jobs_app.worker.options import WorkerOptions as WorkerOptions
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.portions import Room
 from jobs_app.worker.reserved_slot import ReservedSlot
@@ -45,23 +46,6 @@ FLUSH_SECONDS = 8.0  # and so are the last reports, if the database does not ans
 LOOK_SECONDS = 0.05
 FIRST_CHORES_SECONDS = 20.0  # a worker that starts has better things to do; a scheduler beside it is known by then
 STATE_AFTER = {"release": "queued", "fail": "failed"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkerOptions:
-    queues: Sequence[str] = ()
-    excluded: Sequence[str] = ()
-    concurrency: int = 10
-    poll: float = 1.0
-    lease: float = 30.0
-    grace: float = 25.0
-    on_shutdown: str | None = None  # None: as the preset of each job type says, else the setting
-    recover_every: float = 4.0
-    listen: bool = True
-    max_jobs: int | None = None
-    max_rss: int | None = None  # bytes
-    name: str = ""
-    once: bool = False
 
 
 @dataclass
@@ -92,11 +76,7 @@ class Worker:
         self.claimer = Claimer(
             worker_id=self.identity.id,
             serving=self._serving,
-            lease=options.lease,
-            poll=options.poll,
-            hears=options.listen,
-            thorough=options.once,
-            recover_every=options.recover_every,
+            options=options,
             pace=self.pace,
             types=self.types,
             room=self._room,
@@ -107,10 +87,10 @@ class Worker:
         )
         self.handing_over = HandingOver(self.claimer, self._launch, may_start=self._may_start)
         self.finisher = Finisher(self.hangar, self._stored, self.handing_over, self._ran)
-        shortest_lease = min([options.lease, *(job_type.lease for job_type in registry if job_type.lease)])
         self.beat = Beat(
             self.hangar,
-            self._presence(beat_seconds=shortest_lease / BEATS_PER_LEASE),
+            self._presence(),
+            lease=lambda: options.lease_seconds,
             is_draining=self.stop_requested.is_set,
             drain=self._take_no_more,
             tick=self._watch,
@@ -165,12 +145,12 @@ class Worker:
         self.drain_requested.set()
 
     def _wait_for_handlers(self, began: float, is_forced: Callable[[], bool], is_hurried: Callable[[], bool]) -> None:
-        give_up = began + self.options.grace if is_hurried() else math.inf
+        give_up = began + self.options.grace_seconds if is_hurried() else math.inf
         while self.hangar.open() and time.monotonic() < give_up and not is_forced():
             self._idle.wait(LOOK_SECONDS)
             self._idle.clear()
             if give_up == math.inf and is_hurried():
-                give_up = time.monotonic() + self.options.grace
+                give_up = time.monotonic() + self.options.grace_seconds
 
     def _room(self) -> Room:
         in_hand = self._in_hand()
@@ -218,7 +198,7 @@ class Worker:
         return [flight for flight in flights if flight.job.id not in met]
 
     def _board(self, job: ClaimedJob) -> Flight:
-        return board(job, worker=self._short_name, worker_id=self._id, lease=self.options.lease)
+        return board(job, worker=self._short_name, worker_id=self._id, lease=self.options.lease_seconds)
 
     def _done(self, flight: Flight, report: Report | None) -> None:
         if report is None:
@@ -313,7 +293,7 @@ class Worker:
     def _is_anything_unstored(self) -> bool:
         return self.finisher.pending > 0 or any(flight.ended for flight in self.hangar.all())
 
-    def _presence(self, *, beat_seconds: float) -> Presence:
+    def _presence(self) -> Presence:
         return Presence(
             id=self.identity.id,
             name=self.options.name,
@@ -324,5 +304,4 @@ class Worker:
             excluded=self.options.excluded,
             job_types=registry.names(),
             concurrency=self.options.concurrency,
-            beat_seconds=beat_seconds,
         )

@@ -11,6 +11,7 @@ from uuid import uuid4
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.conf import get_settings
 from jobs_app.lifecycle.admit import Asking, admit
 from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
 from jobs_app.lifecycle.finish import settled
@@ -40,11 +41,16 @@ class ReservedSlot(Loop):
     """Takes chores, runs each in a thread of its own and keeps its lease. A stop asks a chore to come to its end."""
 
     def __init__(
-        self, identity: Identity, *, lease: float, may_take: MayTake, look_every: float = LOOK_EVERY_SECONDS
+        self,
+        identity: Identity,
+        *,
+        lease: float | None = None,
+        may_take: MayTake,
+        look_every: float = LOOK_EVERY_SECONDS,
     ) -> None:
         super().__init__("chores")
         self._identity = identity
-        self._lease = lease
+        self._own_lease = lease  # None: as the settings say
         self._may_take = may_take  # asked where something is due
         self._look_every = look_every
         self._flight: Flight | None = None
@@ -78,17 +84,16 @@ class ReservedSlot(Loop):
         """True if there is a chore in hand now."""
         if self.stopping or not is_due(self.connection, SYSTEM_QUEUE) or not self._may_take(self.connection):
             return False
-        for job in self._claim():
-            self._start(board(job, worker=self._identity.short, worker_id=self._identity.id, lease=self._lease))
+        lease = get_settings().lease_seconds if self._own_lease is None else self._own_lease
+        for job in self._claim(lease):
+            self._start(board(job, worker=self._identity.short, worker_id=self._identity.id, lease=lease))
         return self._flight is not None
 
-    def _claim(self) -> list[ClaimedJob]:
+    def _claim(self, lease: float) -> list[ClaimedJob]:
         types = [job_type.name for job_type in registry if job_type.queue == SYSTEM_QUEUE and is_enabled(job_type)]
         admit(self.connection, SYSTEM_QUEUE, Asking(job_types=types, rules=Rules(), room=1))
         lanes = [Start(*lane) for lane in find_lanes(self.connection) if lane[0] == SYSTEM_QUEUE]
-        asked = Claim(
-            worker_id=self._identity.id, token=uuid4(), job_types=types, limit=1, lease=self._lease, leases={}
-        )
+        asked = Claim(worker_id=self._identity.id, token=uuid4(), job_types=types, limit=1, lease=lease, leases={})
         return claim(self.connection, asked, sorted(lanes, key=lambda lane: -lane.priority))
 
     def _start(self, flight: Flight) -> None:
@@ -107,7 +112,7 @@ class ReservedSlot(Loop):
 
     def _see_through(self, flight: Flight) -> None:
         """To its end, and until that is stored, whatever happens to the connection meanwhile."""
-        while not self._ended.wait(self._lease / BEATS_PER_LEASE):
+        while not self._ended.wait(flight.lease / BEATS_PER_LEASE):
             self._keep(flight)
         if self._report is not None:
             self._store(self._report)

@@ -77,7 +77,9 @@ def test_a_beat_moves_the_time_and_says_how_busy_it_is() -> None:
         assert beat(connection, WHO.id, busy=3, draining=True, rss_bytes=2**33)
     row = WorkerState.objects.get()
     assert (row.seen_at, row.started_at) == (T + timedelta(seconds=10), T)
-    assert (row.busy, row.draining, row.rss_bytes) == (3, True, 2**33)
+    assert (row.busy, row.draining, row.rss_bytes, row.beat_seconds) == (3, True, 2**33, 5.0)
+    assert beat(connection, WHO.id, busy=0, draining=True, rss_bytes=0, beat_seconds=20.0)
+    assert WorkerState.objects.get().beat_seconds == 20.0
 
 
 def test_a_worker_whose_row_is_gone_is_told_and_announces_itself_again() -> None:

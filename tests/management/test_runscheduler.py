@@ -13,6 +13,7 @@ from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.management.commands import runscheduler
 from jobs_app.management.commands.runscheduler import chores_without_worker
 from jobs_app.registry import SYSTEM_QUEUE
+from jobs_app.scheduler.loop import Scheduler
 from tests.lifecycle.rows import at
 
 
@@ -38,7 +39,7 @@ def test_it_runs_with_the_poll_of_the_settings_or_its_own(calls: list[Any], sett
     settings.JOBS = {"SCHEDULER_POLL_SECONDS": 7}
     call_command("runscheduler")
     call_command("runscheduler", "--poll", "2m")
-    assert [call["poll"] for call in calls] == [7, 120]
+    assert [Scheduler(call["poll"]).poll for call in calls] == [7, 120]
     assert [type(loop) for call in calls for loop in call["beside"]] == [Chores, Chores]
 
 

@@ -62,7 +62,6 @@ def test_options_reach_the_worker(started: list[Any]) -> None:
         lease=60,
         grace=0,
         on_shutdown="fail",
-        recover_every=4,
         listen=False,
         max_jobs=100,
         max_rss=512 * 1024 * 1024,
@@ -82,8 +81,16 @@ def test_settings_are_the_defaults(started: list[Any], settings: Any) -> None:
     call_command("runworker")
     [(kind, options, beside)] = started
     assert (kind, beside) == ("worker", [])
-    assert (options.concurrency, options.poll, options.lease, options.grace) == (7, 2, 90, 5)
-    assert (options.recover_every, options.listen, options.on_shutdown) == (1, False, None)
+    assert (options.concurrency, options.listen, options.on_shutdown) == (7, False, None)
+    assert (options.poll_seconds, options.lease_seconds, options.grace_seconds) == (2, 90, 5)
+    assert options.recover_seconds == 1
+
+
+def test_what_is_not_told_follows_the_settings(started: list[Any], settings: Any) -> None:
+    call_command("runworker", "--lease", "60")
+    [(_, options, _)] = started
+    settings.JOBS = {"LEASE_SECONDS": 90, "WORKER_POLL_SECONDS": 3}
+    assert (options.lease_seconds, options.poll_seconds) == (60, 3)
 
 
 def test_several_processes_or_a_reload_need_a_supervisor(started: list[Any], settings: Any) -> None:

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, OperationalError
 
 from jobs_app.errors import JobsError
+from jobs_app.lifecycle.overrides import keep_up
 from jobs_app.management import verbs
 from jobs_app.management.output import Output
 
@@ -40,6 +41,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         out = Output(self.stdout, self.stderr, as_json=options["format"] == "json")
+        keep_up()
         try:
             find_verbs()[options["verb"]].handle(options, out)
         except JobsError as error:

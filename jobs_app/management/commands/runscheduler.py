@@ -9,7 +9,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app import logs
-from jobs_app.conf import get_settings
 from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.presence import is_any_alive
 from jobs_app.management.arguments import LOG_LEVELS, period, positive
@@ -28,11 +27,11 @@ class Command(BaseCommand):
     help = "Make jobs of schedules as they come due, until told to stop. However many run, each slot gets one job."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        poll = get_settings().scheduler_poll_seconds
         parser.add_argument(
             "--once", action="store_true", help="tick once and exit, with 4 if a schedule or a source failed"
         )
-        parser.add_argument("--poll", type=period, default=poll, help="seconds between looks into code and sources")
+        told = "seconds between looks into code and sources; as the settings say if left out"
+        parser.add_argument("--poll", type=period, help=told)
         parser.add_argument("--metrics-port", type=positive, metavar="PORT", help="serve the scheduler's metrics there")
 
     def handle(self, **options: Any) -> None:
@@ -57,7 +56,6 @@ def chores_without_worker() -> ReservedSlot:
     """The app's own chores are for workers. While none is alive, or none takes them, they are done here."""
     return ReservedSlot(
         Identity.new("chores"),
-        lease=get_settings().lease_seconds,
         may_take=_are_left,
         look_every=CHORES_EVERY_SECONDS,
     )

@@ -31,9 +31,9 @@ class Command(BaseCommand):
         add("--exclude", type=names, default=(), help="queues or patterns not to serve")
         add("--concurrency", type=positive, default=settings.worker_concurrency, help="jobs at once in a process")
         add("--processes", type=positive, help="processes, each with its own slots")
-        add("--poll", type=period, default=settings.worker_poll_seconds, help="seconds between looks when idle")
-        add("--lease", type=period, default=settings.lease_seconds, help="seconds until a silent worker loses a job")
-        add("--grace", type=seconds, default=settings.grace_seconds, help="seconds running jobs get when stopping")
+        add("--poll", type=period, help="seconds between looks when idle; as the settings say if left out")
+        add("--lease", type=period, help="seconds until a silent worker loses a job; likewise")
+        add("--grace", type=seconds, help="seconds running jobs get when stopping; likewise")
         add("--on-shutdown", choices=ON_SHUTDOWN, help="what becomes of them after that, whatever their preset says")
         add("--no-listen", action="store_true", help="poll only; for a pooler in transaction mode")
         add("--max-jobs", type=positive, help="stop (a supervisor starts anew) after so many jobs")
@@ -89,7 +89,6 @@ def worker_options(options: dict[str, Any]) -> WorkerOptions:
         lease=options["lease"],
         grace=options["grace"],
         on_shutdown=options["on_shutdown"],
-        recover_every=settings.recover_seconds,
         listen=settings.worker_listen and not options["no_listen"],
         max_jobs=options["max_jobs"],
         max_rss=options["max_rss"] and options["max_rss"] * MEGABYTE,

@@ -7,9 +7,12 @@ from datetime import datetime
 from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
+from jobs_app.conf import enforce, overrides_in_force
+from jobs_app.knobs import settle
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.heartbeat import Progress
 from jobs_app.lifecycle.moves import Ended
+from jobs_app.lifecycle.overrides import FRESH_SECONDS
 from jobs_app.registry import registry
 from jobs_app.worker.context import JobContext
 from jobs_app.worker.flight import Flight
@@ -30,10 +33,12 @@ def order_for(flight: Flight) -> dict[str, Any]:
         "claimed": flight.claimed,
         "started": flight.started,  # the monotonic clock is the same for all processes of a host
         "timeout": flight.timeout,
+        "overrides": dict(overrides_in_force()),
     }
 
 
 def flight_from(order: dict[str, Any], job: ClaimedJob, context: JobContext) -> Flight:
+    enforce(settle(order["overrides"]).overrides, fresh_seconds=FRESH_SECONDS)
     flight = Flight(job, registry.get(job.job_type), context, order["lease"], order["claimed"])
     flight.started, flight.timeout = order["started"], order["timeout"]
     if flight.timeout is not None:
