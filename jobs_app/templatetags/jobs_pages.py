@@ -195,10 +195,8 @@ def meter(used: float, total: float, label: str = "") -> SafeString:
 def _relative(seconds: float) -> str:
     if abs(seconds) < 1:
         return _("now")
-    rough_time = durations.rough(max(1, round(abs(seconds))))
-    if seconds > 0:
-        return _("%(time)s ago") % {"time": rough_time}
-    return _("in %(time)s") % {"time": rough_time}
+    time = " ".join(durations.exact(round(abs(seconds))).split()[:2])  # whole seconds, as the script tells them later
+    return _("%(time)s ago") % {"time": time} if seconds > 0 else _("in %(time)s") % {"time": time}
 
 
 def _status_text(status: str) -> str:
