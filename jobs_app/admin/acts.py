@@ -67,7 +67,7 @@ def act(
         has_preview=preview is not None,
         back=visit.back(back),
         next=visit.back(""),
-        **context,
+        **{"is_capped": False} | context,
     )
 
 
