@@ -9,18 +9,19 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from tests.admin.world import World
+from tests.admin.world import ALIVE, World
 
 Arguments = Callable[[World], tuple[object, ...]]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """`data` makes the act possible, so that its POST leads on to another page."""
+    """`data` is what somebody fills in, beside what the form has already, so that the act is done."""
 
     arguments: Arguments = lambda world: ()
     query: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
+    answers: int = 200
 
     def url(self, name: str, world: World) -> str:
         address = reverse(f"admin:jobs_app_{name}", args=self.arguments(world))
@@ -31,9 +32,66 @@ def named(name: str) -> Arguments:
     return lambda world: (name,)
 
 
-WHY: Mapping[str, Any] = {"reason": "a test"}
+def run(state: str) -> Arguments:
+    return lambda world: (getattr(world, state),)
+
+
+def thing(name: str) -> Arguments:
+    return lambda world: (getattr(world, name),)
+
+
+WHY = {"reason": "a test"}
+CARD, REPORTS, ACME = named("charge-card"), named("reports"), named("acme")
+OWN = thing("schedule")
+OF_TYPE = {"job_type": "sync-stock"}
 
 SAMPLES: dict[str, Sample] = {
+    "dashboard_changelist": Sample(),
+    "dashboard_stale": Sample(),
+    "dashboard_reconcile": Sample(query={"kind": "expired"}, data=WHY),
     "dashboard_pause_all": Sample(data=WHY),
     "dashboard_resume_all": Sample(data=WHY),
+    "jobdefinition_changelist": Sample(),
+    "jobdefinition_trigger": Sample(CARD, data={**WHY, "payload-order": "7"}),
+    "jobdefinition_pause": Sample(CARD, data=WHY),
+    "jobdefinition_resume": Sample(named("sync-stock"), data=WHY),
+    "jobdefinition_detail": Sample(CARD),
+    "queuestate_changelist": Sample(),
+    "queuestate_pause": Sample(REPORTS, data=WHY),
+    "queuestate_resume": Sample(named("stock"), data=WHY),
+    "queuestate_limit": Sample(REPORTS, data={**WHY, "concurrency": "5"}),
+    "queuestate_unlimit": Sample(REPORTS, data=WHY),
+    "queuestate_detail": Sample(REPORTS),
+    "schedulestate_changelist": Sample(),
+    "schedulestate_add": Sample(data={**WHY, "job_type": "poll-prices", "name": "new", "kind": "every", "value": "2h"}),
+    "schedulestate_edit": Sample(OWN, data={**WHY, "value": "2h"}),
+    "schedulestate_pause": Sample(OWN, data=WHY),
+    "schedulestate_resume": Sample(thing("paused_schedule"), data=WHY),
+    "schedulestate_trigger": Sample(OWN, data=WHY),
+    "schedulestate_restore": Sample(thing("code_schedule"), data=WHY),
+    "schedulestate_delete": Sample(OWN, data=WHY),
+    "schedulestate_backfill": Sample(OWN, data=WHY),
+    "schedulestate_bulk_pause": Sample(query=OF_TYPE, data=WHY),
+    "schedulestate_bulk_resume": Sample(query={"state": "paused"}, data=WHY),
+    "schedulestate_bulk_trigger": Sample(query=OF_TYPE, data=WHY),
+    "schedulestate_bulk_backfill": Sample(query=OF_TYPE, data=WHY),
+    "schedulestate_detail": Sample(OWN),
+    "subject_changelist": Sample(),
+    "subject_pause": Sample(named("Bremen"), data=WHY),
+    "subject_resume": Sample(ACME, data=WHY),
+    "subject_detail": Sample(ACME),
+    "run_cancel": Sample(run("queued"), data=WHY),
+    "run_abort": Sample(run("running"), data=WHY),
+    "run_retry": Sample(run("retrying"), data=WHY),
+    "run_again": Sample(run("failed"), data=WHY),
+    "run_fail": Sample(run("queued"), data=WHY),
+    "run_requeue": Sample(run("lost"), data=WHY),
+    "run_payload": Sample(run("failed")),
+    "run_log": Sample(lambda world: (world.failed, 1)),
+    "run_detail": Sample(run("failed")),
+    "run_change": Sample(run("failed"), answers=302),
+    "workerstate_changelist": Sample(),
+    "workerstate_drain": Sample(named(ALIVE), data=WHY),
+    "workerstate_drain_all": Sample(data=WHY),
+    "workerstate_detail": Sample(named(ALIVE)),
 }

@@ -110,7 +110,8 @@ def _finished(now: datetime) -> dict[str, UUID]:
 def _schedules(now: datetime) -> dict[str, int]:
     known: dict[str, Any] = {"next_run_at": now + HOUR, "last_run_at": now - HOUR, "last_slot": now - HOUR}
     make = ScheduleState.objects.create
-    own = make(job_type="sync-stock", subject="Bremen", name="own", origin="admin", interval_seconds=3600, **known)
+    bremen = {"subject": "Bremen", "payload": {"branch": "Bremen"}}
+    own = make(job_type="sync-stock", name="own", origin="admin", interval_seconds=3600, **bremen, **known)
     paused = make(job_type="poll-prices", interval_seconds=3600, paused=True, **known)
     of_code = make(job_type="nightly-export", cron="30 2 * * *", timezone="Europe/Berlin", **known)
     return {"schedule": own.pk, "paused_schedule": paused.pk, "code_schedule": of_code.pk}
