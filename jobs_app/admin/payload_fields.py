@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from jobs_app import values
+from jobs_app.admin.durations import seconds_or_text
 from jobs_app.errors import PayloadInvalid
 from jobs_app.strict_json import loads
 
@@ -54,7 +55,7 @@ class TextField(forms.CharField):
         super().__init__(strip=False, widget=forms.TextInput(attrs={"class": "vTextField"}), **given)
 
     def to_python(self, value: Any) -> Any:
-        return (super().to_python(value) or "").replace("\r\n", "\n")
+        return _plain_ends(super().to_python(value) or "")
 
     def get_bound_field(self, form: forms.BaseForm, field_name: str) -> forms.BoundField:
         """In a box of many lines where it has some: one line would lose its ends."""
@@ -90,7 +91,7 @@ class LengthField(WordField):
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
         try:
-            return timedelta(seconds=values.seconds(float(text) if text.replace(".", "", 1).isdigit() else text))
+            return timedelta(seconds=values.seconds(seconds_or_text(text)))
         except (ValueError, OverflowError):
             return text
 
@@ -124,8 +125,12 @@ class LinesField(forms.CharField):
         self.item = item
 
     def clean(self, value: Any) -> Any:
-        lines = super().clean(value).replace("\r\n", "\n").split("\n")
+        lines = _plain_ends(super().clean(value)).split("\n")
         return [self.item.clean(line) for line in lines if line.strip()]
 
     def prepare_value(self, value: Any) -> Any:
         return "\n".join(str(self.item.prepare_value(each)) for each in value) if isinstance(value, list) else value
+
+
+def _plain_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -9,9 +9,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs_app import durations, limits, values
+from jobs_app import durations, limits
 from jobs_app.admin import words
 from jobs_app.admin.acts import ActForm
+from jobs_app.admin.durations import DurationField
 from jobs_app.limits import MOST, NO_RULES, QueueRules
 
 LABELS = {
@@ -43,17 +44,6 @@ class RateField(forms.CharField):
             raise ValidationError(str(problem)) from None
 
 
-class PeriodField(forms.CharField):
-    """Seconds."""
-
-    def clean(self, value: Any) -> Any:
-        text = super().clean(value)
-        try:
-            return values.period(float(text) if text.replace(".", "", 1).isdigit() else text) if text else None
-        except ValueError as problem:
-            raise ValidationError(str(problem)) from None
-
-
 def _count() -> forms.Field:
     return forms.IntegerField(required=False, min_value=1, max_value=MOST)
 
@@ -67,7 +57,7 @@ class LimitForm(ActForm):
     rate = RateField(required=False)
     rate_per_key = RateField(required=False)
     fair_share = forms.BooleanField(required=False)
-    ageing = PeriodField(required=False)
+    ageing = DurationField(required=False)
 
     def __init__(self, *args: Any, rules: QueueRules, declared: QueueRules, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -93,9 +83,7 @@ class LimitForm(ActForm):
 
 
 def as_typed(name: str, value: Any) -> Any:
-    if name in ("rate", "rate_per_key"):
-        return words.rate(value)
-    return f"{value:g}s" if name == "ageing" and value is not None else value
+    return words.rate(value) if name in ("rate", "rate_per_key") else value
 
 
 def in_words(name: str, value: Any) -> str:

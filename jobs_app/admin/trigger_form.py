@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs_app import values
 from jobs_app.admin import words
+from jobs_app.admin.durations import DurationField
 from jobs_app.admin.payload_forms import PayloadForm
 from jobs_app.drafts import Drafts
 from jobs_app.errors import JobsError
@@ -24,19 +23,6 @@ NOW, AT, DELAY = "now", "at", "delay"
 MOST_PRIORITY = 100
 LONGEST = 200
 PLAIN = {"class": "vTextField", "autocomplete": "off", "spellcheck": "false"}
-
-
-class DelayField(forms.CharField):
-    """Seconds."""
-
-    def clean(self, value: Any) -> Any:
-        text = super().clean(value)
-        if not text:
-            return None
-        try:
-            return values.seconds(float(text) if text.replace(".", "", 1).isdigit() else text)
-        except ValueError as problem:
-            raise ValidationError(str(problem)) from None
 
 
 class TriggerForm(PayloadForm):
@@ -62,7 +48,7 @@ class TriggerForm(PayloadForm):
         widget=forms.DateTimeInput(attrs={"type": "datetime-local", "step": 1}, format="%Y-%m-%dT%H:%M:%S"),
         help_text=gettext_lazy("In your time zone."),
     )
-    delay = DelayField(
+    delay = DurationField(
         label=gettext_lazy("Delay"),
         required=False,
         widget=forms.TextInput(attrs={"placeholder": "30s, 5m, 1h, 7d", "autocomplete": "off"}),

@@ -28,7 +28,6 @@ MOST_SAMPLED = 10_000  # waiting rows of one queue
 
 PAUSED, UNSERVED, BEHIND, ACTIVE, IDLE = "paused", "unserved", "behind", "active", "idle"
 SERIES = ("waiting", "enqueued", "finished")
-WORKER_COLUMNS = ("id", "name", "queues", "excluded", "concurrency", "busy", "draining", "beat_seconds", "seen_at")
 
 # Each part by the index that has it, cut before it is grouped. What is parked has none by queue: a part of all of it.
 BACKLOG = """
@@ -178,7 +177,7 @@ def _pauses(connection: BaseDatabaseWrapper, now: datetime) -> list[Pause]:
 
 
 def _workers(connection: BaseDatabaseWrapper, now: datetime) -> list[WorkerState]:
-    rows = WorkerState.objects.using(connection.alias).exclude(kind=WorkerKind.SCHEDULER).only(*WORKER_COLUMNS)
+    rows = WorkerState.objects.using(connection.alias).exclude(kind=WorkerKind.SCHEDULER).defer("job_types")
     return [worker for worker in rows.order_by("name", "id") if status_of(worker, now=now) == ALIVE]
 
 
