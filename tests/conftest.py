@@ -48,6 +48,15 @@ def sources_restored() -> Iterator[None]:
         sources.add(source)
 
 
+@pytest.fixture(autouse=True)
+def nothing_read_before() -> Iterator[None]:
+    """And so does what the pages keep for a few seconds."""
+    from jobs_app.insights.snapshots import snapshots
+
+    yield
+    snapshots.clear()
+
+
 @pytest.fixture
 def chores(registry_restored: None) -> Any:
     """The app's own job types, registered as in every process."""
