@@ -16,7 +16,7 @@ from jobs_app.models import WorkerKind, WorkerState
 from jobs_app.registry import registry
 from jobs_app.serving import Serving
 
-COLUMNS = ("queues", "excluded", "job_types", "concurrency", "draining", "beat_seconds", "seen_at")
+COLUMNS = ("queues", "excluded", "job_types", "concurrency", "draining", "drain_requested", "beat_seconds", "seen_at")
 
 
 @dataclass(frozen=True)
