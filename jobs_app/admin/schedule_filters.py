@@ -11,16 +11,26 @@ from django.utils.translation import gettext_lazy
 
 from jobs_app.admin.acts import ActForm
 from jobs_app.errors import OptionInvalid
-from jobs_app.lifecycle.schedule_filter import ACTIVE, DISABLED, DONE, PAUSED, RETIRED, ScheduleFilter
+from jobs_app.lifecycle.schedule_filter import (
+    ACTIVE,
+    DISABLED,
+    DONE,
+    FAILING,
+    OVERDUE,
+    PAUSED,
+    RETIRED,
+    ScheduleFilter,
+)
 from jobs_app.models import Origin
 from jobs_app.values import UNSTORABLE
 
-PARAMETERS = {"job_type": "job_type", "subject": "subject", "state": "state", "origin": "origin", "q": "search"}
+PARAMETERS = {name: name for name in ("job_type", "subject", "state", "origin", "trouble")} | {"q": "search"}
 LABELS = {
     "job_type": gettext_lazy("Job type"),
     "subject": gettext_lazy("Subject"),
     "state": gettext_lazy("State"),
     "origin": gettext_lazy("Origin"),
+    "trouble": gettext_lazy("Trouble"),
     "search": gettext_lazy("Search"),
 }
 STATE_TEXTS = {
@@ -30,6 +40,7 @@ STATE_TEXTS = {
     RETIRED: gettext_lazy("retired"),
     DONE: gettext_lazy("done"),
 }
+TROUBLE_TEXTS = {OVERDUE: gettext_lazy("overdue"), FAILING: gettext_lazy("failing")}
 STATE_KINDS = {ACTIVE: "ok", PAUSED: "warn", DISABLED: "bad", RETIRED: "idle", DONE: "idle"}
 
 
@@ -40,6 +51,7 @@ class MatchingForm(ActForm):
     subject = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
     state = forms.CharField(required=False, widget=forms.HiddenInput)
     origin = forms.CharField(required=False, widget=forms.HiddenInput)
+    trouble = forms.CharField(required=False, widget=forms.HiddenInput)
     q = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
 
 
@@ -60,7 +72,7 @@ def query_of(wanted: ScheduleFilter) -> dict[str, str]:
 
 def told(wanted: ScheduleFilter) -> list[tuple[str, str]]:
     """What is asked for, in words."""
-    words = {"state": STATE_TEXTS, "origin": dict(Origin.choices)}
+    words = {"state": STATE_TEXTS, "origin": dict(Origin.choices), "trouble": TROUBLE_TEXTS}
     return [
         (str(LABELS[name]), str(words[name][value] if name in words else value)) for name, value in wanted.given.items()
     ]

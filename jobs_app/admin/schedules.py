@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from jobs_app.admin import schedule_form
 from jobs_app.admin.pages import Page
-from jobs_app.admin.schedule_filters import STATE_KINDS, STATE_TEXTS, query_of, read_filter, told
+from jobs_app.admin.schedule_filters import STATE_KINDS, STATE_TEXTS, TROUBLE_TEXTS, query_of, read_filter, told
 from jobs_app.admin.schedule_rows import permitted, schedule_or_404
 from jobs_app.admin.visits import Visit
 from jobs_app.cron import words
@@ -46,6 +46,7 @@ def listing(visit: Visit) -> HttpResponseBase:
         previous_url=_page_url(visit, query, before=shown.first),
         next_url=_page_url(visit, query, after=shown.last),
         states=STATE_TEXTS.items(),
+        troubles=TROUBLE_TEXTS.items(),
         origins=Origin.choices,
         job_types=sorted(each.name for each in registry),
         zone=timezone.get_current_timezone_name(),
