@@ -29,6 +29,14 @@ def beyond(names: Sequence[str], values: Sequence[Any], *, descending: bool, mod
     return Q(_Comparison(_Pair(*names), _Pair(*given), arg_joiner=" < " if descending else " > "))
 
 
+def held(name: str, value: Any, model: type[Model]) -> Q:
+    """This column has this value, said so that only an index that begins with the column has the rows in an order that
+    does. Of a plain equality PostgreSQL knows that it makes no order. It then walks along an index of the moments alone
+    where it expects to meet the value soon: for ever, if the newest rows with it are old."""
+    field: Any = model._meta.get_field(name)
+    return Q(_Held(name, Value(value, output_field=field)))
+
+
 class _Rows(BaseTable):
     """A query where FROM has a table, under the table's name."""
 
@@ -53,3 +61,14 @@ class _Pair(Func):
 class _Comparison(Func):
     template = "%(expressions)s"
     output_field = BooleanField()
+
+
+class _Held(Func):
+    arity = 2
+    template = "%(expressions)s"
+    arg_joiner = " = "
+    output_field = BooleanField()
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+        (column, above), (value, given) = (compiler.compile(each) for each in self.get_source_expressions())
+        return f"{column} = ANY(ARRAY[{value}, {value}])", (*above, *given, *given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from django.db.models import QuerySet
 from jobs_app.insights import attempts, processes, runs
 from jobs_app.insights.attempts import AttemptPage
 from jobs_app.insights.waiting import Reason, waiting_because
+from jobs_app.lifecycle.database import is_postgres, pinned_transaction
 from jobs_app.lifecycle.overdue import overdue_seconds, timeout_of
 from jobs_app.lifecycle.presence import is_late
 from jobs_app.lifecycle.stale import Stale, judge
@@ -103,12 +105,16 @@ def read(
     connection: BaseDatabaseWrapper, run_id: UUID, *, before: int | None = None, with_logs: bool = True
 ) -> RunFacts:
     """RunNotFound where no run has this id. `before` is where the page of its attempts begins."""
-    run: Any = runs.get(run_id)
+    with pinned_transaction(connection) if is_postgres(connection) else nullcontext():
+        tries = attempts.page(connection, run_id, before=before, with_logs=with_logs)
+        return _read(connection, runs.get(run_id), tries)
+
+
+def _read(connection: BaseDatabaseWrapper, run: Any, tries: AttemptPage) -> RunFacts:
     now: datetime = run.read_at
     status = runs.status_of(state=run.state, attempts=run.attempts, run_at=run.run_at, now=now)
-    jobs = Job.objects.using(connection.alias).defer("payload", "meta")
-    job = None if run.state in FINISHED else jobs.filter(pk=run_id).first()
-    children = list(_brief(connection).filter(parent=run_id)[: MOST_CHILDREN + 1])  # by its index, in no order
+    job = None if run.state in FINISHED else _row(connection, Job, run.pk)
+    children = list(_brief(connection).filter(parent=run.pk)[: MOST_CHILDREN + 1])  # by its index, in no order
     children.sort(key=lambda child: (child.queued_at, child.pk), reverse=True)
     return RunFacts(
         now=now,
@@ -123,9 +129,9 @@ def read(
         parent=_brief(connection).filter(pk=run.parent).first() if run.parent else None,
         children=children[:MOST_CHILDREN],
         has_more_children=len(children) > MOST_CHILDREN,
-        items=JobItem.objects.using(connection.alias).filter(job_id=run_id).order_by()[: MOST_ITEMS + 1].count(),
-        attempts=attempts.page(connection, run_id, before=before, with_logs=with_logs),
-        events=_events(connection, run_id),
+        items=JobItem.objects.using(connection.alias).filter(job_id=run.pk).order_by()[: MOST_ITEMS + 1].count(),
+        attempts=tries,
+        events=_events(connection, run.pk),
         timeout=timeout_of(run),
         overdue=overdue_seconds(run, now),
     )

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
 from jobs_app.insights import run_match
-from jobs_app.insights.bounded import among
+from jobs_app.insights.bounded import among, held
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.run_match import Conditions, all_of
 from jobs_app.insights.run_order import BY_ID, NEWEST, Key, Order
@@ -27,6 +27,9 @@ class Access(NamedTuple):
 
     covers: tuple[str, ...] = ()
     order: Order | None = None  # None: they are few
+    lead: str = (
+        ""  # the column with which its index begins, before those of the order; "-" where it is read from its end
+    )
 
 
 class Found(NamedTuple):
@@ -58,7 +61,7 @@ class Reading:
         rows = among(looked_at[:MOST_ROWS]).filter(all_of(self._rest))
         if after is not None and not self._is_in_order:
             rows = rows.filter(self.order.after(after, self.model))
-        return rows.order_by(*self.order.by)
+        return rows.order_by(*self._by)
 
     def first(self, most: int) -> QuerySet[Any]:
         """Of the first so many that are looked at, those that are meant, in any order."""
@@ -82,6 +85,15 @@ class Reading:
     def _is_in_order(self) -> bool:
         return self.access.order is not None and self.access.order.columns == self.order.columns
 
+    @property
+    def _by(self) -> list[str]:
+        """The leading column has one value; it is named so that no other index will do."""
+        if not self.access.lead or not self._is_in_order:
+            return self.order.by
+        is_turned = self.access.order is not None and self.access.order.descending != self.order.descending
+        column = self.access.lead.removeprefix("-")
+        return [f"-{column}" if self.access.lead.startswith("-") != is_turned else column, *self.order.by]
+
     def _looked_at(self, after: Key | None) -> QuerySet[Any]:
         covered = {name: each for name, each in self.conditions.items() if name in self.access.covers}
         rows = self.model.objects.using(self.connection.alias).filter(all_of(covered))
@@ -89,7 +101,7 @@ class Reading:
             return rows.order_by(*(self.access.order.by if self.access.order else ()))
         if after is not None:
             rows = rows.filter(self.order.after(after, self.model))
-        return rows.order_by(*self.order.by)
+        return rows.order_by(*self._by)
 
     def _last_looked_at(self, after: Key | None) -> Key | None:
         rows = self._looked_at(after).values_list(self.order.moment, "id")[MOST_ROWS - 1 : MOST_ROWS]
@@ -108,13 +120,11 @@ def live(connection: BaseDatabaseWrapper, chosen: RunFilter, now: datetime, orde
 
 
 def finished(connection: BaseDatabaseWrapper, chosen: RunFilter, now: datetime, order: Order) -> Reading:
-    return Reading(
-        model=JobRun,
-        connection=connection,
-        conditions=run_match.of_runs(connection, chosen, now),
-        access=_first_that_fits(_TO_RUNS, chosen),
-        order=order,
-    )
+    access = _first_that_fits(_TO_RUNS, chosen)
+    conditions = run_match.of_runs(connection, chosen, now)
+    if lead := access.lead.removeprefix("-"):
+        conditions[lead] = held(lead, getattr(chosen, lead), JobRun)
+    return Reading(model=JobRun, connection=connection, conditions=conditions, access=access, order=order)
 
 
 def pinned(connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
@@ -128,10 +138,10 @@ _Fits = Callable[[RunFilter], Any]
 _TO_RUNS: list[tuple[_Fits, Access]] = [
     (lambda chosen: chosen.search.run_id, Access(("id",))),
     (lambda chosen: chosen.parent, Access(("parent",))),
-    (lambda chosen: chosen.schedule, Access(("schedule",), BY_ID)),
-    (lambda chosen: chosen.subject, Access(("subject", "time"), NEWEST)),
+    (lambda chosen: chosen.schedule, Access(("schedule",), BY_ID, "-schedule")),
+    (lambda chosen: chosen.subject, Access(("subject", "time"), NEWEST, "subject")),
     (lambda chosen: chosen.open or chosen.state == "failed", Access(("state", "time"), NEWEST)),
-    (lambda chosen: chosen.job_type, Access(("job_type", "time"), NEWEST)),
+    (lambda chosen: chosen.job_type, Access(("job_type", "time"), NEWEST, "job_type")),
     (lambda chosen: True, Access(("time",), NEWEST)),
 ]
 _TO_JOBS: list[tuple[_Fits, Access]] = [
