@@ -15,6 +15,7 @@ from jobs_app.admin.run_acts import offered
 from jobs_app.admin.run_gone import gone, of_a_run
 from jobs_app.admin.run_links import link, link_to, links_of
 from jobs_app.admin.visits import Visit
+from jobs_app.admin.workers import STATUSES
 from jobs_app.insights import attempts, run_facts, runs
 from jobs_app.insights.run_facts import MOST_ITEMS, RunFacts
 from jobs_app.insights.timeline import badge_of, seconds_of, timeline
@@ -48,6 +49,7 @@ def _shown(visit: Visit, facts: RunFacts) -> dict[str, Any]:
         "links": links_of(visit, facts),
         "reasons": [(reason, link_to(visit, reason.target)) for reason in facts.reasons],
         "acts": offered(visit, facts),
+        "worker_badge": STATUSES.get(facts.worker_status, ("bad", _("gone"))),
         "moments": timeline(facts),
         "attempts": [_attempt(visit, each) for each in facts.attempts.attempts],
         "documents": _documents(facts) if visit.may("view_payload") else None,

@@ -24,6 +24,7 @@ from jobs_app.models.base import JobsModel
 
 MOST_CHILDREN = 20
 MOST_EVENTS = 20
+MOST_EVENTS_READ = 200
 MOST_ITEMS = 10_000
 GONE = "gone"  # no worker of this id was seen for a day, or it left in good order
 
@@ -147,6 +148,10 @@ def _row(connection: BaseDatabaseWrapper, model: type[Row], key: Any) -> Row | N
 
 
 def _events(connection: BaseDatabaseWrapper, run_id: UUID) -> list[ControlEvent]:
-    """Acts on this run alone; one on many tells which they were in its detail."""
-    rows = ControlEvent.objects.using(connection.alias).filter(target_kind="run", target=str(run_id))
-    return list(rows.order_by("-at", "-pk")[:MOST_EVENTS])
+    """Newest first. Acts on this run alone; one on many tells which they were in its detail.
+
+    Sorted here: where the plan is pinned, an order would be read from the index of all events by time.
+    """
+    rows = ControlEvent.objects.using(connection.alias).filter(target_kind="run", target=str(run_id)).order_by()
+    found = sorted(rows[:MOST_EVENTS_READ], key=lambda event: (event.at, event.pk), reverse=True)
+    return found[:MOST_EVENTS]

@@ -11,6 +11,7 @@ from jobs_app import job
 from jobs_app.insights import runs
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.presets import PRESETS
+from tests.lifecycle.rows import done, stored, take
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -70,3 +71,11 @@ def test_a_run_is_told_by_the_clock_that_decides() -> None:
         assert run.refresh().status == "scheduled"
     with frozen_clock(NOW + timedelta(hours=2)):
         assert run.refresh().status == "queued"
+
+
+@pytest.mark.django_db
+def test_of_a_slot_that_was_made_anew_after_it_had_ended_the_live_run_is_read() -> None:
+    [run_id] = stored()
+    done(take()[0])
+    stored(1, id=run_id)
+    assert runs.get(run_id).state == "queued"
