@@ -106,9 +106,10 @@ def read(
     connection: BaseDatabaseWrapper, run_id: UUID, *, before: int | None = None, with_logs: bool = True
 ) -> RunFacts:
     """RunNotFound where no run has this id. `before` is where the page of its attempts begins."""
+    run = runs.get(run_id)  # before a transaction of ours: what it raises would spoil a host's
     with pinned_transaction(connection) if is_postgres(connection) else nullcontext():
         tries = attempts.page(connection, run_id, before=before, with_logs=with_logs)
-        return _read(connection, runs.get(run_id), tries)
+        return _read(connection, run, tries)
 
 
 def _read(connection: BaseDatabaseWrapper, run: Any, tries: AttemptPage) -> RunFacts:
