@@ -58,7 +58,7 @@ def _listing(visit: Visit) -> HttpResponseBase:
         "job_types.html",
         _("Job types"),
         live=15,
-        entries=[entry for entry in entries if not entry.line.is_own],
+        known=[entry for entry in entries if not entry.line.is_own],
         own=[entry for entry in entries if entry.line.is_own],
         is_read=found is not None,
         is_capped=found is not None and found.is_capped,

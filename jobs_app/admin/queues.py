@@ -36,7 +36,7 @@ def _listing(visit: Visit) -> HttpResponseBase:
         "queues.html",
         _("Queues"),
         live=5,
-        entries=[(line, *BADGES[line.state]) for line in found.lines] if found else [],
+        queues=[(line, *BADGES[line.state]) for line in found.lines] if found else [],
         is_read=found is not None,
         is_capped=found is not None and found.is_capped,
     )
