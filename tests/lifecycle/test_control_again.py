@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,9 @@ from django.test import override_settings
 from jobs_app import job
 from jobs_app.errors import OptionInvalid, PayloadInvalid
 from jobs_app.lifecycle import control
+from jobs_app.lifecycle.control.acting import begin
+from jobs_app.lifecycle.control.again import retry_step
+from jobs_app.lifecycle.control.runs import on_runs
 from jobs_app.models import ControlEvent, Job, JobRun
 from tests.lifecycle.rows import T, at, done, one_running, stored, taken_ids
 
@@ -224,3 +228,21 @@ def test_thousands_are_repeated_in_chunks(work: Any) -> None:
     acted = control.retry(ids, "ann")
     assert (len(acted.new_runs), acted.skipped) == (1200, {})
     assert Job.objects.count() == 1200
+
+
+def test_the_step_of_a_bulk_act_repeats_a_run_once_whoever_did_it_before(work: Any) -> None:
+    failed, done_again = ended(), ended()
+    [new] = control.retry(done_again, "ann").new_runs.values()
+    act = begin("retry", "retry_run", "bob", "")
+    step = partial(retry_step, once=True)
+    first = on_runs([failed, done_again], act, step)
+    assert (first.moved, first.skipped) == ([failed], {done_again: "was run again before"})
+    assert on_runs([failed, done_again], act, step).moved == []
+    for run_id in taken_ids():
+        Job.objects.filter(pk=run_id).delete()
+        JobRun.objects.create(**_as_run(run_id, parent=failed if run_id != new else done_again))
+    assert on_runs([failed, done_again], act, step).moved == []
+
+
+def _as_run(run_id: UUID, parent: UUID) -> dict[str, Any]:
+    return JobRun.objects.filter(pk=parent).values().get() | {"id": run_id, "parent": parent}

@@ -51,6 +51,7 @@ class Act:
     actor: str
     reason: str
     user: Any = None  # None where code acts, which may do everything
+    about: Mapping[str, Any] = field(default_factory=dict)  # what each of its events tells besides
 
     def may(self, permission: str | None) -> bool:
         return permission is None or self.user is None or self.user.has_perm(permission)
@@ -68,7 +69,7 @@ class Act:
             reason=self.reason,
             moved=len(acted.moved),
             skipped=len(acted.skipped),
-            detail={**detail, **({"skipped": dict(reasons)} if reasons else {})},
+            detail={**self.about, **detail, **({"skipped": dict(reasons)} if reasons else {})},
         )
 
 

@@ -24,6 +24,8 @@ from jobs_app.payloads import Payload, checked, named
 from jobs_app.registry import JobType, gate_in, registry
 from jobs_app.strict_json import dumps
 
+RUN_AGAIN = "was run again before"
+
 
 def retry(runs: Any, actor: Any, reason: str = "", payload: Payload | None = None) -> Acted:
     """Make what waits for later due now, and repeat what has ended, with `payload` where it shall have another one."""
@@ -31,20 +33,34 @@ def retry(runs: Any, actor: Any, reason: str = "", payload: Payload | None = Non
     ids = run_ids(runs)
     if payload is not None and len(ids) != 1:
         raise OptionInvalid("retry: payload= is about one run. Retry these one by one, or as they were.")
-    return on_runs(ids, act, partial(_retry, payload=payload))
+    return on_runs(ids, act, partial(retry_step, payload=payload))
 
 
-def _retry(
+def retry_step(
     connection: BaseDatabaseWrapper,
     act: Act,
     live: dict[UUID, Job],
     others: list[UUID],
     *,
-    payload: Payload | None,
+    payload: Payload | None = None,
+    once: bool = False,
 ) -> Acted:
+    """With `once` what was run again before is left alone, so that the same step again does nothing."""
     acted = _due_now(connection, act, live, payload)
-    acted.add(_repeat(connection, act, others, payload))
+    again = _run_again(connection, others) if once else {}
+    acted.skipped |= again
+    acted.add(_repeat(connection, act, [run_id for run_id in others if run_id not in again], payload))
     return acted
+
+
+def _run_again(connection: BaseDatabaseWrapper, ids: list[UUID]) -> dict[UUID, str]:
+    """Locked first: of two who repeat the same run, the second sees what the first did."""
+    list(JobRun.objects.using(connection.alias).filter(pk__in=ids).order_by("pk").values("pk").select_for_update())
+    found: dict[UUID, str] = {}
+    for table in (Job, JobRun):
+        rows = table.objects.using(connection.alias).filter(parent__in=ids).values_list("parent", flat=True)
+        found |= dict.fromkeys((parent for parent in rows if parent), RUN_AGAIN)
+    return found
 
 
 def _due_now(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], payload: Payload | None) -> Acted:

@@ -24,16 +24,16 @@ def fail(runs: Any, actor: Any, reason: str = "", *, force: bool = False) -> Act
 
     Its report is then refused, as of a job that it lost.
     """
-    return on_runs(runs, begin("fail", "fail_run", actor, reason), partial(_fail, force=force))
+    return on_runs(runs, begin("fail", "fail_run", actor, reason), partial(fail_step, force=force))
 
 
 def requeue(runs: Any, actor: Any, reason: str = "") -> Acted:
     """Let what ran on a worker that is gone wait again, without waiting for its lease to end."""
-    return on_runs(runs, begin("requeue", "reconcile_runs", actor, reason), _requeue)
+    return on_runs(runs, begin("requeue", "reconcile_runs", actor, reason), requeue_step)
 
 
-def _fail(
-    connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID], *, force: bool
+def fail_step(
+    connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID], *, force: bool = False
 ) -> Acted:
     running = [job for job in live.values() if job.state == State.RUNNING]
     held = {} if force else _held(connection, running, "abort it, or mark it failed by force")
@@ -44,7 +44,7 @@ def _fail(
     return Acted(moved=sorted(moved), skipped=held | why_not_live(connection, others))
 
 
-def _requeue(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID]) -> Acted:
+def requeue_step(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID]) -> Acted:
     skipped = {job.pk: "is queued" for job in live.values() if job.state == State.QUEUED}
     running = [job for job in live.values() if job.state == State.RUNNING]
     skipped |= {job.pk: "has no attempts left: mark it failed" for job in running if _is_spent(job)}

@@ -15,21 +15,21 @@ from jobs_app.models import Job, State
 
 def cancel(runs: Any, actor: Any, reason: str = "") -> Acted:
     """End what waits; ask what runs to stop."""
-    return on_runs(runs, begin("cancel", "cancel_run", actor, reason), _cancel)
+    return on_runs(runs, begin("cancel", "cancel_run", actor, reason), cancel_step)
 
 
 def abort(runs: Any, actor: Any, reason: str = "") -> Acted:
     """The same, but what runs is stopped by force where its job type lets it."""
-    return on_runs(runs, begin("abort", "abort_run", actor, reason), _abort)
+    return on_runs(runs, begin("abort", "abort_run", actor, reason), abort_step)
 
 
-def _cancel(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID]) -> Acted:
+def cancel_step(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID]) -> Acted:
     asked = [job.pk for job in live.values() if job.state == State.RUNNING and not job.cancel_requested]
     _jobs(connection, asked).update(cancel_requested=True)
     return _stopped(connection, act, live, asked, others)
 
 
-def _abort(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID]) -> Acted:
+def abort_step(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID]) -> Acted:
     asked = [job.pk for job in live.values() if job.state == State.RUNNING and not job.abort_requested]
     _jobs(connection, asked).update(cancel_requested=True, abort_requested=True)
     return _stopped(connection, act, live, asked, others)
