@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
 from jobs_app.admin.visits import APP, Visit
+from jobs_app.lifecycle.overrides import keep_up
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -60,6 +61,7 @@ class PageAdmin(admin.ModelAdmin):
             if request.method not in page.methods:
                 return HttpResponseNotAllowed(page.methods)
             request.current_app = self.admin_site.name
+            keep_up()
             return page.view(Visit(request, self.admin_site, self.model, page), **arguments)
 
         return self.admin_site.admin_view(answer)

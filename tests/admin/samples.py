@@ -94,4 +94,13 @@ SAMPLES: dict[str, Sample] = {
     "workerstate_drain": Sample(named(ALIVE), data=WHY),
     "workerstate_drain_all": Sample(data=WHY),
     "workerstate_detail": Sample(named(ALIVE)),
+    "maintenancewindow_changelist": Sample(),
+    "maintenancewindow_add": Sample(data={**WHY, "name": "disk", "start": "05:00", "minutes": "10"}),
+    "maintenancewindow_edit": Sample(thing("window"), data={**WHY, "minutes": "30"}),
+    "maintenancewindow_enable": Sample(thing("window"), data=WHY),
+    "maintenancewindow_disable": Sample(thing("window"), data=WHY),
+    "maintenancewindow_remove": Sample(thing("window"), data=WHY),
+    "runtimesetting_changelist": Sample(),
+    "runtimesetting_edit": Sample(named("lease_seconds"), data={**WHY, "value": "90s"}),
+    "runtimesetting_reset": Sample(named("catch_up_max"), data=WHY),
 }
