@@ -19,7 +19,8 @@ from jobs_app.insights.processes import LATE, LOST
 from jobs_app.insights.throughput import Hour, QueueHour
 from jobs_app.models import Pause, Scope
 
-BAD, WARN = "bad", "warn"
+BAD: Literal["bad"] = "bad"
+WARN: Literal["warn"] = "warn"
 LONG_WAIT = 120.0  # seconds that the oldest one that could start may wait
 MANY_WAIT = 100  # of which it matters whether they become more
 GROWS_BY = 0.25  # of what waits, in an hour
