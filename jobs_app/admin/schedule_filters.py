@@ -41,6 +41,11 @@ STATE_TEXTS = {
     DONE: gettext_lazy("done"),
 }
 TROUBLE_TEXTS = {OVERDUE: gettext_lazy("overdue"), FAILING: gettext_lazy("failing")}
+ORIGIN_TEXTS: dict[str, Any] = {
+    Origin.CODE: gettext_lazy("code"),
+    Origin.SOURCE: gettext_lazy("source"),
+    Origin.ADMIN: gettext_lazy("admin"),
+}
 STATE_KINDS = {ACTIVE: "ok", PAUSED: "warn", DISABLED: "bad", RETIRED: "idle", DONE: "idle"}
 
 

@@ -11,7 +11,15 @@ from django.utils.translation import gettext as _
 
 from jobs_app.admin import schedule_form
 from jobs_app.admin.pages import Page
-from jobs_app.admin.schedule_filters import STATE_KINDS, STATE_TEXTS, TROUBLE_TEXTS, query_of, read_filter, told
+from jobs_app.admin.schedule_filters import (
+    ORIGIN_TEXTS,
+    STATE_KINDS,
+    STATE_TEXTS,
+    TROUBLE_TEXTS,
+    query_of,
+    read_filter,
+    told,
+)
 from jobs_app.admin.schedule_rows import permitted, schedule_or_404
 from jobs_app.admin.visits import Visit
 from jobs_app.cron import words
@@ -68,6 +76,7 @@ def detail(visit: Visit, pk: int) -> HttpResponseBase:
         state=state,
         state_kind=STATE_KINDS[state],
         state_text=STATE_TEXTS[state],
+        origin_text=ORIGIN_TEXTS[row.origin],
         why=schedules.why(row),
         when_words=words.told(row.timetable),
         per_hour=rates.per_hour(row, now),
@@ -91,6 +100,7 @@ def line_context(visit: Visit, line: ScheduleLine) -> dict[str, Any]:
         "slots": schedules.coming(line.row),
         "state_kind": STATE_KINDS[line.state],
         "state_text": STATE_TEXTS[line.state],
+        "origin_text": ORIGIN_TEXTS[line.row.origin],
         **permitted(visit, line.row),
     }
 
