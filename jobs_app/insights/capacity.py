@@ -96,16 +96,25 @@ class Basis(NamedTuple):
     now: datetime
     room: AtOnce
     minutes: Minutes
+    durations: dict[str, Duration | None]  # of job types, as far as they were asked for
 
     @classmethod
     def read(cls, connection: BaseDatabaseWrapper, minutes: Minutes, *, slots: int | None = None) -> Basis:
         now = database_now(connection)
-        return cls(connection, now, at_once.read(connection, now, slots=slots), minutes)
+        return cls(connection, now, at_once.read(connection, now, slots=slots), minutes, {})
+
+    def measure(self, job_types: Sequence[str]) -> None:
+        """All of them at once, for who will ask for each."""
+        self.durations.update(measured.of_types(self.connection, job_types, now=self.now))
 
     def duration_of(self, job_type: str, schedules: Sequence[int] = ()) -> Duration | None:
         """Of the runs of these schedules where there are enough, else of the type's."""
         own = measured.of_schedules(self.connection, schedules, now=self.now)
-        return own or measured.of_type(self.connection, job_type, now=self.now)
+        if own is not None:
+            return own
+        if job_type not in self.durations:
+            self.durations[job_type] = measured.of_type(self.connection, job_type, now=self.now)
+        return self.durations[job_type]
 
     def minutes_of(self, job_type: str, duration: Duration | None) -> float | None:
         """What to plan with. The slow ones count: a pool that is sized for the usual ones falls behind with them."""
@@ -139,15 +148,17 @@ def of_type(
 
 
 def of_pool(
-    connection: BaseDatabaseWrapper, *, slots: int | None = None, minutes: Minutes = NONE_GIVEN
+    connection: BaseDatabaseWrapper, *, slots: int | None = None, minutes: Minutes = NONE_GIVEN, more: int = 0
 ) -> MeasuredPool:
-    """With the slots of living workers, or with so many."""
+    """With the slots of living workers, or with so many; and with so many more subjects, as the usual one now is."""
     basis = Basis.read(connection, minutes, slots=slots)
     schedules = rates.active(connection)
     found = rates.by_rule(schedules, basis.now)
-    counted = rates.subjects(schedules)
-    types = [_type(basis, name, found.rules, counted.get(name, 0)) for name in found.job_types]
-    plan = _plan(types, found.rules, subjects=rates.all_subjects(schedules), slots=basis.room.slots)
+    subjects, counted = rates.all_subjects(schedules), rates.subjects(schedules)
+    basis.measure(found.job_types)
+    growth = (subjects + more) / subjects if subjects else 1.0
+    types = [_type(basis, name, found.rules, counted.get(name, 0), growth) for name in found.job_types]
+    plan = _plan(types, found.rules, subjects=subjects, more=more if subjects else 0, slots=basis.room.slots)
     return MeasuredPool(at=basis.now, types=types, plan=plan, is_capped=found.is_capped)
 
 
@@ -159,14 +170,15 @@ def told(verdict: str, unmeasured: Collection[str]) -> str:
     return _("%(verdict)s; without %(names)s, of which no run was measured") % {"verdict": verdict, "names": names}
 
 
-def _type(basis: Basis, job_type: str, rules: Sequence[Rule], subjects: int) -> MeasuredType:
-    with_subject, without = rates.jobs_of(job_type, rules)
+def _type(basis: Basis, job_type: str, rules: Sequence[Rule], subjects: int, growth: float = 1.0) -> MeasuredType:
+    now_with_subject, without = rates.jobs_of(job_type, rules)
+    with_subject = now_with_subject * growth
     duration, slots = basis.duration_of(job_type), basis.room.slots_of(job_type)
     minutes = basis.minutes_of(job_type, duration)
     load = capacity = None
     if minutes is not None:
         load = Load((with_subject + without) * minutes, slots * MINUTES)
-        usual = Demand(job_type, with_subject / subjects if subjects else 0.0, minutes)
+        usual = Demand(job_type, now_with_subject / subjects if subjects else 0.0, minutes)
         capacity = type_capacity(usual, slots=slots, other_per_hour=without)
     return MeasuredType(
         job_type=job_type,
@@ -180,7 +192,7 @@ def _type(basis: Basis, job_type: str, rules: Sequence[Rule], subjects: int) -> 
     )
 
 
-def _plan(types: Sequence[MeasuredType], rules: Sequence[Rule], *, subjects: int, slots: int) -> PoolPlan:
+def _plan(types: Sequence[MeasuredType], rules: Sequence[Rule], *, subjects: int, more: int, slots: int) -> PoolPlan:
     """For subjects that all are as the usual one now is."""
     demands, other_minutes = [], 0.0
     for each in types:
@@ -188,4 +200,4 @@ def _plan(types: Sequence[MeasuredType], rules: Sequence[Rule], *, subjects: int
             with_subject, without = rates.jobs_of(each.job_type, rules)
             demands.append(Demand(each.job_type, with_subject / subjects if subjects else 0.0, each.minutes))
             other_minutes += without * each.minutes
-    return pool_plan(demands, subjects=subjects, slots=slots, other_minutes=other_minutes)
+    return pool_plan(demands, subjects=subjects + more, slots=slots, other_minutes=other_minutes)

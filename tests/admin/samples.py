@@ -48,6 +48,7 @@ OF_TYPE = {"job_type": "sync-stock"}
 SAMPLES: dict[str, Sample] = {
     "dashboard_changelist": Sample(),
     "dashboard_stale": Sample(),
+    "dashboard_capacity": Sample(),
     "dashboard_reconcile": Sample(query={"kind": "expired"}, data=WHY),
     "dashboard_pause_all": Sample(data=WHY),
     "dashboard_resume_all": Sample(data=WHY),
