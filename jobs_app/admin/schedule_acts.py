@@ -126,7 +126,7 @@ def matched_context(visit: Visit, wanted: ScheduleFilter, found: schedule_list.M
     facts = told(wanted)
     if found is None:
         return {"facts": facts}
-    facts.append((_("Paused already"), str(found.paused)))
+    facts.append((_("Paused of these"), str(found.paused)))
     return {
         "facts": facts,
         "count": found.count,

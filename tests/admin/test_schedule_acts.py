@@ -12,9 +12,11 @@ from django.contrib.messages import get_messages
 from django.db import connection
 from django.test import Client
 
-from jobs_app import job
-from jobs_app.models import ControlEvent, ScheduleState
+from jobs_app import job, subjects
+from jobs_app.models import ControlEvent, Job, ScheduleState
+from jobs_app.scheduler.subjects import sync_subjects
 from jobs_app.scheduler.tick import tick
+from jobs_app.sources import sources
 from tests.admin.conftest import Visitor
 from tests.lifecycle.planned import change, define_types, made_at, row
 from tests.lifecycle.rows import T, at
@@ -127,7 +129,7 @@ def test_the_confirmation_counts_shows_some_and_posts_the_filter_not_the_rows(
     page = answer.content.decode()
     assert answer.context["count"] == 15
     assert len(answer.context["sample"]) == 10
-    assert ("Paused already", "3") in answer.context["facts"]
+    assert ("Paused of these", "3") in answer.context["facts"]
     assert '<input type="hidden" name="job_type" value="rates"' in page
     assert '<input type="hidden" name="origin" value="source"' in page
     assert not ControlEvent.objects.exists()
@@ -220,3 +222,29 @@ def test_a_bulk_trigger_skips_types_that_need_another_permission_and_says_so(
     told = post(visitor("trigger_job"), page_url("schedulestate_bulk_trigger"), subject="a")
     assert "1 due now" in told
     assert "needs the permission jobs_app.add_job" in told
+
+
+@pytest.mark.spec("A0.7", "S0.R1", "S0.R2", "S0.47")
+def test_a_provider_paused_from_its_page_stays_so_through_a_new_rate_and_comes_back_once(
+    visitor: Visitor, page_url: PageUrl
+) -> None:
+    rate = [4.0]
+    job(name="deal")(lambda: None)
+    subjects("deal")(lambda: [{"subject": name, "per_hour": rate[0]} for name in ("A", "B")])
+
+    def passed(seconds: float) -> int:
+        source = sources.of("deal")
+        assert source is not None
+        with at(seconds):
+            sync_subjects(connection, source)
+            tick(connection)
+        return Job.objects.filter(job_type="deal", subject="A").count()
+
+    client, rate_of = visitor("pause_schedule"), ScheduleState.objects.filter(subject="A", paused=True)
+    assert passed(0) == 1
+    post(client, page_url("schedulestate_bulk_pause"), subject="A")
+    rate[0] = 2.0
+    assert passed(HOUR) == 1
+    assert rate_of.get().interval_seconds == 1800
+    post(client, page_url("schedulestate_bulk_resume"), THREE_HOURS, subject="A")
+    assert passed(THREE_HOURS) == passed(THREE_HOURS + 60) == 2
