@@ -10,12 +10,17 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeAlias
 
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
+
 from jobs_app.conf import get_settings
 from jobs_app.definitions import JobDefinition, job
-from jobs_app.errors import Snooze
+from jobs_app.errors import Fail, Snooze
 from jobs_app.insights import counts
 from jobs_app.insights.counts import LiveCounts
+from jobs_app.insights.run_selection import RunSelection
 from jobs_app.lifecycle import control
+from jobs_app.lifecycle.control.bulk import BULK
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.prune import Pruned, prune
@@ -109,6 +114,45 @@ def roll_up_minutes(context: Any) -> dict[str, int]:
     live = counts.live(jobs_connection())
     write(jobs_connection(), minute_of(live.at), _gauges(live))
     return {"minutes": roll_up(jobs_connection(), _goes_on(context))}
+
+
+@job(
+    name=BULK,
+    queue=SYSTEM_QUEUE,
+    max_attempts=10,
+    timeout=LONGEST_SECONDS,
+    takes_context=True,
+    fail_on=PermissionDenied,
+    permission="jobs_app.act_in_bulk",  # nobody has it: its payload names who acts, so nobody may write one by hand
+)
+def act_in_bulk(
+    context: Any, verb: str, query: dict[str, Any], actor: str, user: str | None = None, reason: str = ""
+) -> dict[str, int]:
+    """Do what somebody asked for to all the runs that a filter means, part by part, while they have the permission."""
+    goes_on = _goes_on(context)
+    selection = RunSelection.of(jobs_connection(), query)
+    totals = {name: int(context.meta.get(name, 0)) for name in ("seen", "moved")}
+    place: str | None = context.cursor
+    while place is not None:
+        acted, place = control.bulk_part(verb, selection, _acting(user, actor), reason, place=place, run_id=context.id)
+        totals["moved"] += len(acted.moved)
+        totals["seen"] += len(acted.moved) + len(acted.skipped)
+        context.save_meta(**totals)
+        context.progress(totals["seen"], results=totals["moved"], cursor=place or context.cursor)
+        context.raise_if_cancelled()
+        if place is not None and not (goes_on() and not _do_others_wait()):
+            raise Snooze(ROOM_SECONDS, "other chores come first")
+    return totals
+
+
+def _acting(user: str | None, actor: str) -> Any:
+    """Who asked, with the permissions they have by now; or the name under which code did."""
+    if user is None:
+        return actor
+    found = get_user_model()._default_manager.filter(pk=user).first()
+    if found is None:
+        raise Fail(f"{actor}, who asked for it, is not there any more")
+    return found
 
 
 def _goes_on(context: Any) -> Callable[[], bool]:

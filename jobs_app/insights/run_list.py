@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import OuterRef, Subquery
@@ -91,7 +93,7 @@ def _read(
     on = shown[-1] if is_more else reached
     behind = shown[0] if place and shown else place if back else None
     return RunPage(
-        runs=rows(connection, shown[::-1] if back else shown),
+        runs=by_id(connection, [key.id for key in (shown[::-1] if back else shown)]),
         newer=on if back else behind,
         older=behind if back else on,
         searched_to=None if is_more or reached is None else reached.at,
@@ -99,15 +101,15 @@ def _read(
     )
 
 
-def rows(connection: BaseDatabaseWrapper, keys: list[Key]) -> list[Run]:
-    """The runs at these places, in their order, without their large columns."""
+def by_id(connection: BaseDatabaseWrapper, ids: Sequence[UUID]) -> list[Run]:
+    """The runs with these ids, in their order, without their large columns."""
     last = JobAttempt.objects.using(connection.alias).filter(job_id=OuterRef("pk"), number=OuterRef("attempts"))
-    asked = readable(connection).filter(pk__in=[key.id for key in keys]).defer(*LARGE)
+    asked = readable(connection).filter(pk__in=ids).defer(*LARGE)
     with pinned(connection):
         found: dict[Any, Run] = {
             run.pk: run for run in asked.annotate(error_class=Subquery(last.values("error_class")))
         }
-    return [found[key.id] for key in keys if key.id in found]
+    return [found[run_id] for run_id in ids if run_id in found]
 
 
 def _merged(found: list[Found], order: Order) -> tuple[list[Key], Key | None]:

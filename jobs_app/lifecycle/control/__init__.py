@@ -7,6 +7,7 @@ why, writes a control event in the transaction that does it, and gives back what
 from jobs_app.lifecycle.control.acting import Acted
 from jobs_app.lifecycle.control.again import retry
 from jobs_app.lifecycle.control.backfill import Backfilled, backfill
+from jobs_app.lifecycle.control.bulk import Bulked, bulk, bulk_part
 from jobs_app.lifecycle.control.drain import drain
 from jobs_app.lifecycle.control.lost import fail, requeue
 from jobs_app.lifecycle.control.pausing import pause, resume
@@ -28,11 +29,14 @@ from jobs_app.lifecycle.control.windows import add_window, change_window, remove
 __all__ = [
     "Acted",
     "Backfilled",
+    "Bulked",
     "Reconciled",
     "abort",
     "add_schedule",
     "add_window",
     "backfill",
+    "bulk",
+    "bulk_part",
     "cancel",
     "change_schedule",
     "change_setting",
