@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
@@ -101,7 +102,7 @@ class JobType:
 
     @property
     def description(self) -> str:
-        return (self.function.__doc__ or "").strip()
+        return inspect.cleandoc(self.function.__doc__ or "")
 
 
 class Registry:

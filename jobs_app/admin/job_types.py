@@ -39,7 +39,7 @@ class Entry:
 
     @property
     def retries(self) -> str:
-        return words.retries(self.line.job_type) if self.line.job_type else ""
+        return words.retries_in_short(self.line.job_type) if self.line.job_type else ""
 
     @property
     def timeout(self) -> str:

@@ -23,7 +23,7 @@ from jobs_app.registry import SYSTEM_QUEUE
 
 BADGES = {
     queues.PAUSED: ("warn", gettext_lazy("paused")),
-    queues.UNSERVED: ("bad", gettext_lazy("no worker serves this queue")),
+    queues.UNSERVED: ("bad", gettext_lazy("no worker")),
     queues.BEHIND: ("bad", gettext_lazy("behind")),
     queues.ACTIVE: ("ok", gettext_lazy("active")),
     queues.IDLE: ("idle", gettext_lazy("idle")),
@@ -100,7 +100,7 @@ PAGES = [
         "queuestate_limit",
         _limit,
         act="scale_queue",
-        label=gettext_lazy("Limits"),
+        label=gettext_lazy("Change limits"),
         help=gettext_lazy("They hold for what is enqueued from now on, and for what is claimed."),
     ),
     Page(

@@ -34,6 +34,20 @@ def retries(job_type: JobType) -> str:
     return f"{told}, {backoff(job_type.backoff)}"
 
 
+def retries_in_short(job_type: JobType) -> str:
+    most, rule = job_type.max_attempts, job_type.backoff
+    if most == 1:
+        return _("one attempt")
+    first, last = (rule.delay_after(attempt, random=lambda: 0.0) for attempt in (1, most - 1))
+    told = {"count": most, "first": durations.rough(first), "last": durations.rough(last)}
+    if first == last:
+        return ngettext("%(count)s attempt, %(first)s apart", "%(count)s attempts, %(first)s apart", most) % told
+    text = ngettext(
+        "%(count)s attempt, %(first)s to %(last)s apart", "%(count)s attempts, %(first)s to %(last)s apart", most
+    )
+    return text % told
+
+
 def backoff(rule: Backoff) -> str:
     first = rule.delay_after(1, random=lambda: 0.0)
     if rule.factor == 1 or not rule.base:
@@ -46,9 +60,10 @@ def backoff(rule: Backoff) -> str:
 
 
 def timeout(job_type: JobType) -> str:
-    told = _by_payload(job_type.timeout) or _("none")
+    """Empty where it may take as long as it takes."""
+    told = _by_payload(job_type.timeout)
     listed = ", ".join(f"{name} {durations.exact(seconds)}" for name, seconds in job_type.timeouts.items())
-    return f"{told}; {listed}" if listed else told
+    return "; ".join(filter(None, (told, listed)))
 
 
 def policy(job_type: JobType) -> str:
@@ -73,7 +88,7 @@ def options(job_type: JobType) -> list[tuple[str, str]]:
         _("Retries"): retries(job_type),
         _("Errors that are retried"): _classes(job_type.retry_on),
         _("Errors that end it"): _classes(job_type.fail_on),
-        _("Timeout"): timeout(job_type),
+        _("Timeout"): timeout(job_type) or _("none"),
         _("Lease"): _length(job_type.lease),
         _("Policy"): policy(job_type),
         _("Subject"): _source(job_type.subject),

@@ -14,7 +14,7 @@ from jobs_app.insights import counts
 from jobs_app.insights.counts import QueueCounts
 from jobs_app.insights.processes import ALIVE, status_of
 from jobs_app.lifecycle.pauses import in_force
-from jobs_app.lifecycle.rollups import MINUTE, WIDTH, minute_of
+from jobs_app.lifecycle.rollups import ALL_ENDED, MINUTE, WIDTH, minute_of
 from jobs_app.lifecycle.rules import read_rules
 from jobs_app.limits import NO_RULES, QueueRules
 from jobs_app.models import Pause, QueueState, Scope, StatSample, WorkerKind, WorkerState
@@ -27,7 +27,7 @@ BEHIND_SECONDS = 120.0  # a due job that waits for longer makes its queue one th
 MOST_SAMPLED = 10_000  # waiting rows of one queue
 
 PAUSED, UNSERVED, BEHIND, ACTIVE, IDLE = "paused", "unserved", "behind", "active", "idle"
-SERIES = ("waiting", "enqueued", "finished")
+WAITING, ENQUEUED, FINISHED = SERIES = ("waiting", "enqueued", "finished")
 
 # Each part by the index that has it, cut before it is grouped. What is parked has none by queue: a part of all of it.
 BACKLOG = """
@@ -182,23 +182,33 @@ def _workers(connection: BaseDatabaseWrapper, now: datetime) -> list[WorkerState
 
 
 def _paces(connection: BaseDatabaseWrapper, names: Iterable[str], now: datetime) -> dict[str, Pace]:
-    """One query: three series of each queue, sixty minutes of each."""
+    """One query: three series of each queue, sixty minutes of each, and how far the roll-ups have come."""
     first = minute_of(now) - HOUR * MINUTE
     rows = StatSample.objects.using(connection.alias).filter(seconds=WIDTH, at__gte=first)
-    rows = rows.filter(series__in=SERIES, name__in=list(names)).order_by()
+    rows = rows.filter(series__in=[*SERIES, ALL_ENDED[0]], name__in=[*names, ALL_ENDED[1]]).order_by()
     points: dict[str, dict[str, dict[datetime, float]]] = {}
     for series, name, at, value in rows.values_list("series", "name", "at", "value"):
         points.setdefault(name, {}).setdefault(series, {})[at] = value
-    return {name: _pace(of_queue, first) for name, of_queue in points.items()}
+    rolled_up = points.pop(ALL_ENDED[1], {}).get(ALL_ENDED[0], {})
+    last = max(rolled_up, default=first + (HOUR - 1) * MINUTE)
+    return {name: _pace(of_queue, first, last) for name, of_queue in points.items()}
 
 
-def _pace(points: Mapping[str, Mapping[datetime, float]], first: datetime) -> Pace:
-    """The last minute that began is not over, so that it counts for none of the speeds."""
-    minutes = [first + place * MINUTE for place in range(HOUR)]
-    lately = minutes[-PACE:]
-    waiting = points.get("waiting", {})
+def _pace(points: Mapping[str, Mapping[datetime, float]], first: datetime, last: datetime) -> Pace:
+    """What comes and goes has no number where it was none; what waits has one for each minute that was looked at."""
+    lately = [last - place * MINUTE for place in range(PACE)]
     return Pace(
-        waiting=[waiting.get(minute, 0.0) for minute in minutes] if waiting else [],
-        in_per_minute=sum(points.get("enqueued", {}).get(minute, 0.0) for minute in lately) / PACE,
-        out_per_minute=sum(points.get("finished", {}).get(minute, 0.0) for minute in lately) / PACE,
+        waiting=_filled(points.get(WAITING, {}), first),
+        in_per_minute=sum(points.get(ENQUEUED, {}).get(minute, 0.0) for minute in lately) / PACE,
+        out_per_minute=sum(points.get(FINISHED, {}).get(minute, 0.0) for minute in lately) / PACE,
     )
+
+
+def _filled(waiting: Mapping[datetime, float], first: datetime) -> list[float]:
+    """Up to the last minute with a number; one without has that of the minute before it."""
+    found: list[float] = []
+    for place in range(HOUR + 1 if waiting else 0):
+        minute = first + place * MINUTE
+        if minute <= max(waiting):
+            found.append(waiting.get(minute, found[-1] if found else 0.0))
+    return found

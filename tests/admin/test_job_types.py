@@ -65,7 +65,7 @@ def test_the_list_says_what_code_says_and_how_each_type_does(visitor: Visitor, p
     HandWorker().work()
     ScheduleState.objects.create(job_type="report", interval_seconds=60)
     page = read(visitor(), page_url("jobdefinition_changelist"))
-    for expected in ("report", "reports", "3 attempts, waits from 20s on", "5m", "12.5", "2.5s", "1m 15s"):
+    for expected in ("report", "reports", "3 attempts, 20s to 40s apart", "5m", "12.5", "2.5s", "1m 15s"):
         assert expected in page
     assert "&lt;i&gt;1&lt;/i&gt;" in page
     assert "<i>1</i>" not in page

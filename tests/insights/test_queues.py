@@ -131,13 +131,20 @@ def test_the_pace_is_that_of_the_last_minutes_that_are_over() -> None:
         assert (line().pace.in_per_minute, line().pace.out_per_minute) == (6, 9)
 
 
-def test_a_minute_without_a_number_counts_as_nothing() -> None:
-    sampled("waiting", 7, minute=-1)
-    sampled("waiting", 5, minute=-60)
-    sampled("waiting", 99, minute=-61)
+def test_a_minute_in_which_nobody_looked_is_like_the_one_before() -> None:
+    for minute, value in ((-61, 99), (-58, 5), (-3, 7), (-2, 0)):
+        sampled("waiting", value, minute=minute)
     with at(30):
         waiting = line().pace.waiting
-    assert (len(waiting), waiting[0], waiting[-1], sum(waiting)) == (60, 5, 7, 12)
+    assert waiting == [0, 0, *[5] * 55, 7, 0]
+
+
+def test_the_pace_ends_where_the_roll_ups_have_come_to() -> None:
+    for minute in range(-14, -4):
+        sampled("enqueued", 6, minute=minute)
+        sampled("ended", 0, minute=minute, name="")
+    with at(30):
+        assert (line().pace.in_per_minute, line().pace.out_per_minute) == (6, 0)
 
 
 def test_without_roll_ups_no_pace_is_told() -> None:
