@@ -35,6 +35,20 @@ LIST_OF = {
     "window": "maintenancewindow_changelist",
     "setting": "runtimesetting_changelist",
 }
+KIND_TEXTS = {
+    "all": gettext_lazy("everything"),
+    "queue": gettext_lazy("queue"),
+    "job_type": gettext_lazy("job type"),
+    "subject": gettext_lazy("subject"),
+    "run": gettext_lazy("run"),
+    "runs": gettext_lazy("runs"),
+    "schedule": gettext_lazy("schedule"),
+    "schedules": gettext_lazy("schedules"),
+    "worker": gettext_lazy("worker"),
+    "workers": gettext_lazy("workers"),
+    "window": gettext_lazy("maintenance window"),
+    "setting": gettext_lazy("setting"),
+}
 WINDOW_TEXTS = {
     "1h": gettext_lazy("the last hour"),
     "24h": gettext_lazy("the last 24 hours"),
@@ -54,7 +68,7 @@ def listing(visit: Visit) -> HttpResponseBase:
         "control_events.html",
         _("Control events"),
         found=found,
-        rows=[(event, _link(visit, event), redact(event.detail)) for event in (found.events if found else [])],
+        rows=[_row(visit, event) for event in (found.events if found else [])],
         wanted=wanted,
         query=wanted.as_query(),
         problems=problems,
@@ -89,6 +103,11 @@ def _rows(visit: Visit, wanted: EventFilter) -> Iterator[dict[str, Any]]:
 
 def _address(visit: Visit, wanted: EventFilter, name: str, place: Place | None) -> str:
     return visit.url("controlevent_changelist", query=wanted.as_query() | {name: str(place)}) if place else ""
+
+
+def _row(visit: Visit, event: ControlEvent) -> tuple[ControlEvent, str, str, Any]:
+    kind = str(KIND_TEXTS.get(event.target_kind, event.target_kind))
+    return event, kind, _link(visit, event), redact(event.detail)
 
 
 def _link(visit: Visit, event: ControlEvent) -> str:

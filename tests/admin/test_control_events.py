@@ -75,13 +75,15 @@ def test_each_tells_who_what_when_why_and_how_many(reader: Client, url: str, pag
         ("workers", "all", "workerstate_changelist", []),
         ("schedule", "sync acme", "schedulestate_changelist", []),
         ("all", "", "dashboard_changelist", []),
+        ("window", "nightly", "maintenancewindow_changelist", []),
+        ("setting", "LEASE_SECONDS", "runtimesetting_changelist", []),
     ],
 )
 def test_targets_are_links(
     reader: Client, url: str, page_url: PageUrl, kind: str, target: str, page: str, arguments: list[str]
 ) -> None:
     event(target_kind=kind, target=target)
-    assert f'<a href="{page_url(page, *arguments)}">{target or kind}</a>' in text(reader, url)
+    assert f'<a href="{page_url(page, *arguments)}">{target or "everything"}</a>' in text(reader, url)
 
 
 @pytest.mark.parametrize(("kind", "target"), [("run", "no uuid"), ("runs", "3 runs"), ("unheard of", "x"), ("", "")])

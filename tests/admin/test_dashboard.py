@@ -97,7 +97,7 @@ def test_the_first_steps_tick_themselves_and_go(visitor: Visitor, url: str, mail
     steps = section(text(client, url), "dashboard-checklist")
     assert (steps.count("done"), steps.count("to do")) == (4, 1)
     mail.enqueue()
-    assert "dashboard-checklist" not in text(client, url)
+    assert "First steps" not in text(client, url)
 
 
 def test_where_all_is_well_it_says_so(visitor: Visitor, url: str, mail: Any) -> None:
