@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["whole", "seconds", "days", "flag", "kinds"]
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
+NO_LIMIT = "none"  # as a row says None: a column with NULL in it has no value at all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Knob:
 
     def read(self, value: Any) -> Any:
         """What a person, a form or a row gives, as `Settings` has it; ValueError says what to give instead."""
-        if value is None and self.may_be_none:
+        if self.may_be_none and value in (None, NO_LIMIT):
             return None
         if self.kind == "flag":
             return values.flag(value)
@@ -53,7 +53,7 @@ class Knob:
         if self.kind == "whole":
             return values.whole(value, low=int(self.low), high=int(self.high))
         number = values.seconds(value) if self.kind == "seconds" and isinstance(value, str) else value
-        is_number = isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
+        is_number = isinstance(number, int | float) and not isinstance(number, bool)
         if not is_number or not self.low <= number <= self.high:
             raise ValueError(f"use {self.kind} from {self.low:g} to {self.high:g}")
         return number

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import Settings, settings_of_code, with_overrides
 from jobs_app.errors import NotPossible, OptionInvalid, SettingsInvalid
-from jobs_app.knobs import KNOBS, Knob, settle
+from jobs_app.knobs import KNOBS, NO_LIMIT, Knob, settle
 from jobs_app.lifecycle.control.acting import Act, Acted, begin
 from jobs_app.lifecycle.database import jobs_connection, write_savepoint
 from jobs_app.lifecycle.locks import try_lock
@@ -38,7 +38,7 @@ def change_setting(name: str, value: Any, actor: Any, reason: str = "") -> Acted
             acted = Acted(skipped={knob.setting: "has this value already"})
         else:
             rows = RuntimeSetting.objects.using(connection.alias)
-            rows.update_or_create(name=knob.name, defaults={"value": as_json(wanted), "actor": act.actor})
+            rows.update_or_create(name=knob.name, defaults={"value": _as_stored(wanted), "actor": act.actor})
             acted = Acted(moved=[knob.setting])
         return _told(connection, act, knob, acted, before, wanted)
 
@@ -67,6 +67,10 @@ def checked(knob: Knob, value: Any) -> Any:
 
 def as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def _as_stored(value: Any) -> Any:
+    return NO_LIMIT if value is None else as_json(value)
 
 
 def _knob(name: str) -> Knob:
