@@ -229,6 +229,7 @@ def test_a_pause_is_seen_at_once_whatever_is_kept(visitor: Visitor, url: str, ma
     assert "paused" in section(page, "dashboard-queues")
 
 
+@pytest.mark.spec("S2.27")
 def test_the_next_hour_is_merged(visitor: Visitor, url: str) -> None:
     first = datetime.now(UTC).replace(second=30) + timedelta(minutes=20)
     for number in range(5):
