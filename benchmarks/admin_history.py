@@ -27,7 +27,7 @@ SELECT {ID.format(at="queued_at", number="n")}, state, 'type-' || type, 'queue-'
        jsonb_build_object('order', n, 'token', 'secret'), '{{}}', 'worker-' || n %% {WORKERS},
        CASE state WHEN 'succeeded' THEN 'success' WHEN 'failed' THEN 'error' ELSE 'cancelled' END,
        CASE state WHEN 'failed' THEN 'exhausted' ELSE '' END,
-       CASE state WHEN 'failed' THEN 'app.Error' || n %% 5 || ': no answer' ELSE '' END,
+       CASE state WHEN 'failed' THEN 'no answer' ELSE '' END,
        to_jsonb(n)
   FROM (SELECT n, n %% {TYPES} AS type, now() - (%(size)s - n) * (interval '{DAYS} days' / %(size)s) AS queued_at,
                interval '1 ms' * (n * 7 %% 2000) AS wait, interval '1 ms' * (50 + n * 31 %% 5000) AS length,
@@ -37,7 +37,8 @@ SELECT {ID.format(at="queued_at", number="n")}, state, 'type-' || type, 'queue-'
 ATTEMPTS = """
 INSERT INTO jobs_app_jobattempt (job_id, number, token, worker_id, started_at, finished_at, outcome, success,
        error_class, message, traceback)
-SELECT id, number, gen_random_uuid(), worker_id, started_at, finished_at, 'error', false, split_part(error, ':', 1),
+SELECT id, number, gen_random_uuid(), worker_id, started_at, finished_at, 'error', false,
+       'app.Error' || (payload ->> 'order')::bigint / 50 %% 5,
        'no answer', repeat('  File "shop/orders.py", line 7, in call' || chr(10), 5)
   FROM jobs_app_jobrun, generate_series(1, 3) AS number
  WHERE state = 'failed'

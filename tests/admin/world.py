@@ -70,7 +70,7 @@ def _live(now: datetime) -> dict[str, UUID]:
     return {
         "queued": _job(now, job_type="send-report", queue="reports", subject="acme", hold="pause"),
         "scheduled": _job(now, run_at=now + HOUR),
-        "retrying": _job(now, attempts=1, run_at=now + 300 * SECOND, last_error="ConnectionError: no answer"),
+        "retrying": _job(now, attempts=1, run_at=now + 300 * SECOND, last_error="no answer"),
         "running": _job(now, **claimed, **progress, worker_id=ALIVE, token=uuid4(), lease_expires_at=now + HOUR),
         "lost": _job(
             now,
@@ -85,7 +85,7 @@ def _live(now: datetime) -> dict[str, UUID]:
 
 
 def _finished(now: datetime) -> dict[str, UUID]:
-    failed = _run(now, "failed", outcome="error", done_reason="exhausted", error="ConnectionError: no answer")
+    failed = _run(now, "failed", outcome="error", done_reason="exhausted", error="no answer")
     JobAttempt.objects.create(
         job_id=failed,
         number=1,

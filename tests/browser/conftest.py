@@ -19,6 +19,7 @@ from tests.browser.visitors import PATIENCE_MS, Visitor, session_of
 from tests.conftest import url_of_test_database
 
 ARTIFACTS = ROOT / ".local" / "browser"
+LONGEST_LOG = 6000
 QUIET = (  # nothing of the browser's own goes to the network or waits for it
     "--disable-background-networking",
     "--disable-component-update",
@@ -107,6 +108,7 @@ def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable
             ARTIFACTS.mkdir(parents=True, exist_ok=True)
             name = re.sub(r"[^\w.-]+", "-", request.node.name)
             visitor.page.screenshot(path=ARTIFACTS / f"failed-{name}-{number}.png", full_page=True)
+            request.node.add_report_section("call", "the site", visitor.site.logs()[-LONGEST_LOG:])
         visitor.context.close()
     problems = [problem for visitor in visitors for problem in visitor.problems]
     assert not problems, "\n".join(problems)

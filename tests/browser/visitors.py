@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from tests.browser.site import HOST, Site
 
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
-PATIENCE_MS = 30_000
+PATIENCE_MS = 20_000
 LOOK_MS = 50
 
 

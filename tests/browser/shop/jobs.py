@@ -21,8 +21,8 @@ def send_report(customer: str, month: Literal["October", "November"], copies: in
         month: Of which month.
         copies: How many.
     """
-    for part in range(1, 5):
-        current_job().progress(part, 4, message=f"part {part} of 4 for {customer}")
+    for part in (1, 2):
+        current_job().progress(part, 2, message=f"part {part} of 2 for {customer}")
         _pass(f"{customer}-part-{part}")
     current_job().log(f"sent {copies} of {month}")
     return f"{month} sent to {customer}"
