@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
@@ -57,15 +59,19 @@ def test_the_list_tells_what_is_live_what_failed_the_load_and_the_pause(visitor:
     assert "paused" in page
 
 
-def test_numbers_lead_to_the_runs_that_they_count(visitor: Visitor, page_url: PageUrl) -> None:
-    stored(subject="a&b")
-    page = text(visitor(), page_url("subject_changelist"))
-    for query in (
-        "state=waiting&subject=a%26b",
-        "state=running&subject=a%26b",
-        "state=failed&subject=a%26b&window=24h",
-    ):
-        assert escape(query) in page
+def test_numbers_lead_to_exactly_the_runs_that_they_count(visitor: Visitor, page_url: PageUrl) -> None:
+    stored(5, subject="a&b")
+    take(2)
+    stored(subject="other")
+    for days in (0.1, 0.9, 1.1):
+        finished(days, "failed", subject="a&b")
+    client = visitor()
+    page = text(client, page_url("subject_changelist"), q="a&b")
+    links = re.findall(r'href="([^"]*/run/\?[^"]*)">(\d+)</a>', page)
+    assert [int(number) for _, number in links] == [3, 2, 2]  # waiting, running, failed
+    for address, number in links:
+        answer = client.get(html.unescape(address))
+        assert len(answer.context["lines"]) == answer.context["counted"].number == int(number)
 
 
 def test_subjects_are_found_by_how_they_begin(visitor: Visitor, page_url: PageUrl) -> None:
