@@ -57,3 +57,13 @@ def test_what_runs_and_the_apps_own_chores_wait_for_none(enqueue: Any) -> None:
     control.pause("all", "", "ann")
     assert (held_by(chore), held_by(running)) == ([], [])
     assert held_by(enqueue()) == [("all", "")]
+
+
+def test_the_pause_of_exactly_one_thing_is_found() -> None:
+    control.pause("queue", "mail", "ops", "flood")
+    now = database_now(connection)
+    found = pauses.of(connection, "queue", "mail", now)
+    assert found is not None
+    assert found.reason == "flood"
+    assert pauses.of(connection, "queue", "calls", now) is None
+    assert pauses.of(connection, "subject", "mail", now) is None
