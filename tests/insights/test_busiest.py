@@ -92,3 +92,13 @@ def test_it_takes_as_many_queries_however_many_subjects(django_assert_num_querie
     workers_rules_schedules_durations_answer = 5
     with django_assert_num_queries(workers_rules_schedules_durations_answer):
         assert len(found()) == 20
+
+
+@pytest.mark.spec("S0.39", "A0.1")
+def test_only_those_that_can_never_catch_up_are_late() -> None:
+    for subject, minutes in (("just fits", 60), ("a little", 60.1), ("much", 80)):
+        schedule("deal", subject, per_hour=minutes / 5)
+    schedule("metrics", "side by side", per_hour=600)
+    late = found(only_late=True, minutes={"metrics": 1})
+    assert late == [("much", Load(80, 60), 0), ("a little", Load(60.1, 60), 0)]
+    assert not any(load.drains for _, load, _ in late)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs_app import job
 from jobs_app.capacity import Load, TypeCapacity
@@ -196,12 +197,26 @@ def test_a_pool_without_schedules_is_empty() -> None:
 
 
 @pytest.mark.usefixtures("providers", "workers")
-def test_a_pool_takes_as_many_queries_as_it_has_types_and_not_as_it_has_subjects(
-    django_assert_num_queries: Callable[[int], Any], is_postgres: bool
-) -> None:
-    with django_assert_num_queries(2 + 5):
+def test_a_pool_takes_as_many_queries_however_many_types_and_subjects_it_has(is_postgres: bool) -> None:
+    with CaptureQueriesContext(connection) as few:
         the_pool()
+    for number in range(30):
+        schedule(f"other-{number}", f"sp-{number}", per_hour=1)
+        ran(f"other-{number}", [1])
+    with CaptureQueriesContext(connection) as many:
+        assert len(the_pool().types) == 32
+    assert len(many) == len(few)
     if is_postgres:
         reading = plans_of(the_pool)
         ran("deal", [5] * 3000)
         assert plans_of(the_pool).rows <= reading.rows + 500
+
+
+@pytest.mark.usefixtures("providers", "workers")
+@pytest.mark.spec("S0.41")
+def test_more_subjects_ask_for_as_much_as_the_usual_one() -> None:
+    now, then = the_pool(), the_pool(more=18)
+    assert (now.plan.subjects, now.plan.load.minutes) == (18, 18 * 32)
+    assert (then.plan.subjects, then.plan.load.minutes) == (36, 36 * 32)
+    assert [each.per_hour for each in then.types] == [2 * each.per_hour for each in now.types]
+    assert then.plan.most_subjects == now.plan.most_subjects == 187

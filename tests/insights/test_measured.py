@@ -128,3 +128,17 @@ def test_measuring_reads_as_many_runs_as_it_shows_and_not_the_history(
     assert (of_one_type.indexes(), of_one_type.rows) == ({"jobs_app_run_type_newest"}, 50)
     assert (of_two_schedules.indexes(), of_two_schedules.rows) == ({"jobs_app_run_schedule"}, 100)
     assert of_one_type.disorder() == of_two_schedules.disorder() == []
+    of_many = plans_of(lambda: measured.of_types(connection, ["work-0", "work-1"], now=T))
+    assert (of_many.indexes(), of_many.rows, of_many.disorder()) == ({"jobs_app_run_type_newest"}, 100, [])
+
+
+@pytest.mark.django_db
+def test_many_types_are_measured_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "TYPES_PER_QUERY", 2)
+    lengths = {"deal": [5, 1, 9], "retrieval": [2], "never": [], "metrics": list(range(1, 60))}
+    for name, minutes in lengths.items():
+        ran(name, minutes)
+    ran("deal", [50], state="cancelled")
+    found = measured.of_types(connection, list(lengths), now=T)
+    assert found == {name: of_type(name) for name in lengths}
+    assert found["never"] is None

@@ -205,3 +205,33 @@ def test_a_chore_with_a_fault_of_its_own_holds_up_no_other(
         until(lambda: Job.objects.count() >= 3, every=0.01)
     told = [record.getMessage() for record in caplog.records]
     assert told == ["the scheduler's sync failed (a row of it cannot be read); trying again"]
+
+
+@pytest.mark.spec("S1.25")
+def test_it_follows_what_operators_change_of_the_settings(chores: Any) -> None:
+    with running() as scheduler:
+        pruning = ScheduleState.objects.filter(job_type="jobs.prune")
+        until(lambda: pruning.filter(interval_seconds=600).exists(), every=0.02)
+        control.change_setting("scheduler_poll_seconds", 60, actor="ann")
+        control.change_setting("prune_every_seconds", 120, actor="ann")
+        until(lambda: pruning.filter(interval_seconds=120).exists(), every=0.02, seconds=5)
+        assert scheduler.poll == 60
+
+
+@pytest.mark.spec("S1.25")
+def test_another_poll_lets_sources_be_read_now_and_a_poll_of_its_own_does_not() -> None:
+    read: list[str] = []
+
+    class Reader:
+        def follow_settings(self, connection: Any) -> None:
+            read.append("now")
+
+    scheduler = Scheduler()
+    scheduler._reader = Reader()  # type: ignore[assignment]
+    scheduler._follow_settings()
+    control.change_setting("catch_up_max", 7, actor="ann")
+    scheduler._follow_settings()
+    assert (read, [chore.due for chore in scheduler._chores]) == ([], [0.0] * len(scheduler._chores))
+    control.change_setting("scheduler_poll_seconds", 60, actor="ann")
+    scheduler._follow_settings()
+    assert (read, scheduler.poll, Scheduler(poll=300).poll) == (["now"], 60, 300)
