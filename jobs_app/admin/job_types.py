@@ -131,8 +131,8 @@ def _payload_table(job_type: JobType) -> list[dict[str, Any]]:
     ]
 
 
+LIST = [Page("", "jobdefinition_changelist", _listing)]
 PAGES = [
-    Page("", "jobdefinition_changelist", _listing),
     *pause_pages(Scope.JOB_TYPE, "jobdefinition"),
     Page("<path:name>/", "jobdefinition_detail", _detail),
 ]

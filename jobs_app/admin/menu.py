@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-
 from django.contrib.admin import AdminSite
 from django.db.models import Model
 
+from jobs_app.admin import (
+    backfill,
+    bulk,
+    capacity,
+    control_events,
+    dashboard,
+    everything,
+    job_types,
+    queues,
+    run_acts,
+    run_detail,
+    run_export,
+    runs,
+    schedule_acts,
+    schedules,
+    settings,
+    stale,
+    subjects,
+    trigger,
+    windows,
+    workers,
+)
 from jobs_app.admin.pages import Page, PageAdmin
 from jobs_app.models import (
     ControlEvent,
@@ -22,27 +41,19 @@ from jobs_app.models import (
     WorkerState,
 )
 
-_MODULES: dict[type[Model], list[str]] = {
-    Dashboard: ["dashboard", "stale", "capacity", "everything"],
-    JobDefinition: ["trigger", "job_types"],
-    QueueState: ["queues"],
-    ScheduleState: ["schedule_acts", "backfill", "schedules"],
-    Subject: ["subjects"],
-    Run: ["run_export", "bulk", "runs", "run_acts", "run_detail"],
-    WorkerState: ["workers"],
-    ControlEvent: ["control_events"],
-    MaintenanceWindow: ["windows"],
-    RuntimeSetting: ["settings"],
+# The first page of an entry is where it leads. Names may be any text, so what ends in a name stands last.
+MENU: dict[type[Model], list[Page]] = {
+    Dashboard: [*dashboard.PAGES, *stale.PAGES, *capacity.PAGES, *everything.PAGES],
+    JobDefinition: [*job_types.LIST, *trigger.PAGES, *job_types.PAGES],
+    QueueState: queues.PAGES,
+    ScheduleState: [*schedules.PAGES, *schedule_acts.PAGES, *backfill.PAGES],
+    Subject: subjects.PAGES,
+    Run: [*runs.PAGES, *run_export.PAGES, *bulk.PAGES, *run_acts.PAGES, *run_detail.PAGES],
+    WorkerState: workers.PAGES,
+    ControlEvent: control_events.PAGES,
+    MaintenanceWindow: windows.PAGES,
+    RuntimeSetting: settings.PAGES,
 }
-
-
-def _pages(names: list[str]) -> list[Page]:
-    found = [import_module(f"jobs_app.admin.{name}") for name in names if find_spec(f"jobs_app.admin.{name}")]
-    pages = [page for module in found for page in getattr(module, "PAGES", [])]
-    return sorted(pages, key=lambda page: page.route != "")
-
-
-MENU: dict[type[Model], list[Page]] = {model: pages for model, names in _MODULES.items() if (pages := _pages(names))}
 PAGES: dict[str, Page] = {page.name: page for pages in MENU.values() for page in pages}
 
 

@@ -12,6 +12,7 @@ from django.test import Client
 
 from jobs_app.models import ControlEvent, Pause
 from tests.admin.conftest import Visitor
+from tests.lifecycle.rows import stored
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +44,7 @@ def test_an_act_is_done_told_and_put_down(visitor: Visitor, url: str) -> None:
     assert (event.action, event.actor, event.reason) == ("pause", pause.actor, "disk full")
     assert entry.user.get_username() == pause.actor
     assert "1 moved, 0 skipped" in entry.get_change_message()
-    assert "1 paused." in told(response)
+    assert "Everything is paused." in told(response)
 
 
 def test_a_reason_that_is_required_is_asked_for(visitor: Visitor, url: str) -> None:
@@ -54,9 +55,12 @@ def test_a_reason_that_is_required_is_asked_for(visitor: Visitor, url: str) -> N
 
 
 def test_what_was_skipped_is_told_with_its_reason(visitor: Visitor, page_url: Callable[..., str]) -> None:
-    response = visitor("pause_all").post(page_url("dashboard_resume_all"), {"reason": "over"})
-    assert "1 was skipped: is not paused." in told(response)
-    assert ControlEvent.objects.get().skipped == 1
+    [run] = stored()
+    client = visitor("cancel_run")
+    client.post(page_url("run_cancel", run))
+    response = client.post(page_url("run_cancel", run))
+    assert "1 was skipped: has already been cancelled." in told(response)
+    assert ControlEvent.objects.latest("pk").skipped == 1
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
