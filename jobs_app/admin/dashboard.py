@@ -26,11 +26,11 @@ LIVE_SECONDS = 5
 MOST_FAILURES = 10  # groups
 MOST_PAUSES = 20
 FAILED_LATELY = RunFilter(state="failed", window="24h")
-RESUME = {
-    Scope.ALL: "dashboard_resume_all",
-    Scope.QUEUE: "queuestate_resume",
-    Scope.JOB_TYPE: "jobdefinition_resume",
-    Scope.SUBJECT: "subject_resume",
+ACTS = {  # that end a pause, and that give it another end
+    Scope.ALL: ("dashboard_resume_all", "dashboard_pause_all"),
+    Scope.QUEUE: ("queuestate_resume", "queuestate_pause"),
+    Scope.JOB_TYPE: ("jobdefinition_resume", "jobdefinition_pause"),
+    Scope.SUBJECT: ("subject_resume", "subject_pause"),
 }
 KINDS = {"paused": "warn", "unserved": "bad", "behind": "bad", "growing": "warn", "active": "ok", "idle": "idle"}
 
@@ -130,7 +130,7 @@ def overview(visit: Visit) -> HttpResponseBase:
         types_url=visit.url("jobdefinition_changelist"),
         findings=[(finding, _address(visit, finding)) for finding in verdict.judge(known)],
         is_all_known=None not in (now, schedules, stale, hour),
-        pauses=[(pause, RESUME[Scope(pause.scope)]) for pause in paused[:MOST_PAUSES]],
+        pauses=[(pause, *ACTS[Scope(pause.scope)]) for pause in paused[:MOST_PAUSES]],
         more_pauses=len(paused[MOST_PAUSES:]),
         is_all_paused=any(pause.scope == Scope.ALL for pause in paused),
         rows=_rows(now, hour, paused),

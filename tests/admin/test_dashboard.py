@@ -215,7 +215,8 @@ def test_pauses_say_who_why_and_until_and_can_be_ended(visitor: Visitor, url: st
     assert pauses.index("by bob") < pauses.index("by ann")
     assert "/queuestate/mail/resume/" in pauses
     assert "/dashboard/resume-all/" in pauses
-    assert "/dashboard/pause-all/" not in page
+    assert pauses.count(">Change</a>") == 2
+    assert "Pause everything" not in page
     assert "paused" in section(page, "dashboard-queues")
     assert "href" not in section(text(visitor(), url), "dashboard-pauses")
 
