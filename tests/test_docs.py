@@ -23,7 +23,7 @@ from tests.management.calling import jobs
 pytestmark = pytest.mark.django_db
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = ("policies", "control", "windows", "isolation", "testing", "scheduling", "cron", "capacity")
+PAGES = ("policies", "control", "windows", "isolation", "testing", "scheduling", "cron", "capacity", "settings")
 BLOCK = re.compile(r"^```python\n(?!# \S+\.py\n)(.*?)^```", flags=re.DOTALL | re.MULTILINE)  # files run elsewhere
 CONSOLE = re.DOTALL | re.MULTILINE
 
