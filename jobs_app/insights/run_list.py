@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,6 +21,8 @@ from jobs_app.models import JobAttempt, Run
 
 PAGE_SIZE = 50
 MOST_COUNTED = 10_000
+MOST_EXPORTED = 100_000
+EXPORT_SIZE = 500  # read by one statement
 LARGE = ("payload", "meta", "result")  # columns that no list shows
 
 
@@ -58,6 +60,23 @@ def page(
         return _read(connection, chosen, older, now=now, size=size)
 
 
+def each(
+    connection: BaseDatabaseWrapper, chosen: RunFilter, *, large: bool = False, most: int = MOST_EXPORTED
+) -> Iterator[Any]:
+    """One after the other in the order of the list, `most` of them; what comes meanwhile is not among them. However
+    long it takes, no statement or transaction does."""
+    now = database_now(connection)
+    frozen, place, left = chosen.frozen(now), None, most
+    while left > 0:
+        with pinned(connection):
+            found = _read(connection, frozen, place, now=now, size=min(left, EXPORT_SIZE), large=large)
+        yield from found.runs
+        left -= len(found.runs)
+        if found.older is None:
+            return
+        place = found.older
+
+
 def count(connection: BaseDatabaseWrapper, chosen: RunFilter, *, most: int = MOST_COUNTED) -> Counted:
     """Exactly, up to so many."""
     total, is_capped = 0, False
@@ -84,6 +103,7 @@ def _read(
     now: datetime,
     size: int,
     back: bool = False,
+    large: bool = False,
 ) -> RunPage:
     """From a place on, or back from it."""
     order = order_of(chosen).turned if back else order_of(chosen)
@@ -93,7 +113,7 @@ def _read(
     on = shown[-1] if is_more else reached
     behind = shown[0] if place and shown else place if back else None
     return RunPage(
-        runs=by_id(connection, [key.id for key in (shown[::-1] if back else shown)]),
+        runs=by_id(connection, [key.id for key in (shown[::-1] if back else shown)], large=large),
         newer=on if back else behind,
         older=behind if back else on,
         searched_to=None if is_more or reached is None else reached.at,
@@ -101,10 +121,10 @@ def _read(
     )
 
 
-def by_id(connection: BaseDatabaseWrapper, ids: Sequence[UUID]) -> list[Run]:
-    """The runs with these ids, in their order, without their large columns."""
+def by_id(connection: BaseDatabaseWrapper, ids: Sequence[UUID], *, large: bool = False) -> list[Run]:
+    """The runs with these ids, in their order; without their large columns, unless they are asked for."""
     last = JobAttempt.objects.using(connection.alias).filter(job_id=OuterRef("pk"), number=OuterRef("attempts"))
-    asked = readable(connection).filter(pk__in=ids).defer(*LARGE)
+    asked = readable(connection).filter(pk__in=ids).defer(*(() if large else LARGE))
     with pinned(connection):
         found: dict[Any, Run] = {
             run.pk: run for run in asked.annotate(error_class=Subquery(last.values("error_class")))
