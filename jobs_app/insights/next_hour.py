@@ -21,17 +21,19 @@ from jobs_app.timetable import Timetable
 HOUR = timedelta(hours=1)
 MOST_RULES = 5000  # schedules with the same rule and the same next slot are one
 MOST_SLOTS = 5000  # followed, in the order of time
-MOST_ENTRIES = 40
+MOST_ENTRIES = 15
+OFTEN = 4  # a job type that comes in more minutes than these is told once, with all its slots
 
 COLUMNS = ("job_type", "interval_seconds", "cron", "timezone", "once_at", "next_run_at")
 
 
 class Entry(NamedTuple):
-    """The slots of one job type in one minute."""
+    """The slots of one job type in one minute, or of all minutes from that one on."""
 
     at: datetime  # where the minute begins; slots that are late are in this one
     job_type: str
     slots: int
+    is_often: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +49,35 @@ class _Rule(NamedTuple):
 
 
 def next_hour(connection: BaseDatabaseWrapper, now: datetime, *, limit: int = MOST_ENTRIES) -> NextHour:
-    """Followed slot by slot until there is enough to show: what is told is complete as far as it goes."""
+    """Followed slot by slot, in the order of time: what is told is complete as far as it goes."""
     found: Counter[tuple[datetime, str]] = Counter()
     rules, is_cut = _rules(connection, now + HOUR)
+    until = rules[-1][0] if is_cut else None
     for followed, (slot, rule) in enumerate(_in_order(rules, now, now + HOUR)):
-        entry = (max(minute_of(slot), minute_of(now)), rule.job_type)
-        if followed >= MOST_SLOTS or (entry not in found and len(found) >= limit):
-            return _told(found, until=slot)
-        found[entry] += rule.schedules
-    return _told(found, until=rules[-1][0] if is_cut else None)
+        if followed >= MOST_SLOTS:
+            until = slot
+            break
+        found[max(minute_of(slot), minute_of(now)), rule.job_type] += rule.schedules
+    entries = _merged(found)
+    if len(entries) > limit:
+        until = min(entries[limit].at, until or entries[limit].at)
+    return NextHour(entries=entries[:limit], complete_until=until)
 
 
-def _told(found: Counter[tuple[datetime, str]], *, until: datetime | None) -> NextHour:
-    entries = [Entry(at, name, slots) for (at, name), slots in sorted(found.items())]
-    return NextHour(entries=entries, complete_until=until)
+def _merged(found: Counter[tuple[datetime, str]]) -> list[Entry]:
+    """What comes often would push all that comes once out of sight."""
+    minutes = Counter(name for _, name in found)
+    slots: Counter[str] = Counter()
+    for (_, name), number in found.items():
+        slots[name] += number
+    entries, told = [], set()
+    for (at, name), number in sorted(found.items()):
+        if minutes[name] <= OFTEN:
+            entries.append(Entry(at, name, number))
+        elif name not in told:
+            told.add(name)
+            entries.append(Entry(at, name, slots[name], is_often=True))
+    return entries
 
 
 def _rules(connection: BaseDatabaseWrapper, end: datetime) -> tuple[list[tuple[datetime, _Rule]], bool]:

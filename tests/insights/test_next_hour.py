@@ -65,10 +65,20 @@ def test_several_slots_of_one_minute_are_counted_and_what_is_late_comes_now() ->
 
 
 def test_it_stops_where_there_is_enough_and_says_how_far_it_is_complete() -> None:
-    schedule("each", interval_seconds=60)
+    for number in range(5):
+        schedule(f"t{number}", first=number, interval_seconds=86400)
     found = next_hour(connection, T, limit=3)
-    assert told(found) == [(0, "each", 1), (1, "each", 1), (2, "each", 1)]
+    assert told(found) == [(0, "t0", 1), (1, "t1", 1), (2, "t2", 1)]
     assert found.complete_until == minute(3)
+
+
+def test_what_comes_often_is_told_once_and_hides_nothing() -> None:
+    schedule("heartbeat", first=1, interval_seconds=15)
+    schedule("report", first=30, interval_seconds=86400)
+    found = next_hour(connection, T)
+    assert told(found) == [(1, "heartbeat", 237), (30, "report", 1)]
+    assert [each.is_often for each in found.entries] == [True, False]
+    assert found.complete_until is None
 
 
 def test_no_more_slots_are_followed_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
