@@ -114,3 +114,14 @@ SAMPLES: dict[str, Sample] = {
     "runtimesetting_edit": Sample(named("lease_seconds"), data={**WHY, "value": "90s"}),
     "runtimesetting_reset": Sample(named("catch_up_max"), data=WHY),
 }
+
+# More places that lead on to others: each state of a run and of a schedule has its own buttons.
+PLACES: list[tuple[str, Sample]] = [
+    *(("run_detail", Sample(run(state))) for state in ("queued", "retrying", "running", "lost", "succeeded")),
+    *(("run_changelist", Sample(query={"state": state})) for state in ("failed", "waiting", "live", "running")),
+    *(("schedulestate_detail", Sample(thing(name))) for name in ("paused_schedule", "code_schedule")),
+    *(("schedulestate_changelist", Sample(query=query)) for query in (OF_TYPE, {"state": "paused"})),
+    ("queuestate_detail", Sample(named("stock"))),
+    ("jobdefinition_detail", Sample(named("sync-stock"))),
+    ("subject_detail", Sample(named("Bremen"))),
+]

@@ -113,7 +113,8 @@ def _schedules(now: datetime) -> dict[str, int]:
     bremen = {"subject": "Bremen", "payload": {"branch": "Bremen"}}
     own = make(job_type="sync-stock", name="own", origin="admin", interval_seconds=3600, **bremen, **known)
     paused = make(job_type="poll-prices", interval_seconds=3600, paused=True, **known)
-    of_code = make(job_type="nightly-export", cron="30 2 * * *", timezone="Europe/Berlin", **known)
+    nightly = {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "overrides": {"cron": "30 2 * * *"}}
+    of_code = make(job_type="nightly-export", **nightly, **known)
     return {"schedule": own.pk, "paused_schedule": paused.pk, "code_schedule": of_code.pk}
 
 
@@ -148,6 +149,7 @@ def _around(now: datetime) -> None:
 
 
 def _window() -> int:
+    MaintenanceWindow.objects.create(name="old", start=time(4), minutes=20, enabled=False)
     return MaintenanceWindow.objects.create(name="backup", start=time(3), minutes=20, queues=["nightly"]).pk
 
 

@@ -35,3 +35,4 @@ JOBS = {
     "GRACE_SECONDS": 2,
 }
 LOGGING_CONFIG = None
+JAZZMIN_SETTINGS = {"use_google_fonts_cdn": False}  # nothing from elsewhere

@@ -33,7 +33,7 @@ LOOKS = [
     Look("stock-hebrew", "#nav-sidebar", language="he"),
     Look("unfold", "#nav-sidebar", theme="unfold"),
     Look("unfold-dark", "#nav-sidebar", theme="unfold", is_dark=True),
-    Look("jazzmin", "aside.main-sidebar", theme="jazzmin"),
+    Look("jazzmin", "#jazzy-sidebar", theme="jazzmin"),
 ]
 SHOWN = ["dashboard_changelist", "run_changelist", "run_detail", "schedulestate_changelist", "queuestate_pause"]
 
