@@ -12,7 +12,7 @@ from jobs_app.admin.pages import Page
 from jobs_app.admin.visits import Visit
 from jobs_app.capacity import PoolPlan, TypeCapacity, shown
 from jobs_app.insights import capacity, queues
-from jobs_app.insights.busiest import MOST_SHOWN, busiest
+from jobs_app.insights.busiest import MOST_SHOWN, with_late
 from jobs_app.insights.capacity import MeasuredType
 
 READ_SECONDS = 5.0
@@ -26,8 +26,7 @@ def _capacity(visit: Visit) -> HttpResponseBase:
         lambda: capacity.of_pool(visit.connection, slots=what_if.slots_given, more=what_if.subjects_more, **given),
         seconds=READ_SECONDS,
     )
-    late = visit.read(lambda: busiest(visit.connection, only_late=True, **given), seconds=READ_SECONDS)
-    top = visit.read(lambda: busiest(visit.connection, **given), seconds=READ_SECONDS)
+    top, late = visit.read(lambda: with_late(visit.connection, **given), seconds=READ_SECONDS) or (None, None)
     listed = visit.read(lambda: queues.listing(visit.connection), seconds=READ_SECONDS)
     answer = formula.answer()
     return visit.render(

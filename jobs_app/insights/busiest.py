@@ -69,6 +69,16 @@ def busiest(
     ]
 
 
+def with_late(
+    connection: BaseDatabaseWrapper, *, limit: int = MOST_SHOWN, minutes: Minutes = NONE_GIVEN
+) -> tuple[list[BusySubject], list[BusySubject]]:
+    """The busiest, and those that can never catch up. All of the latter are mostly among the former: one pass then."""
+    top = busiest(connection, limit=limit, minutes=minutes)
+    if len(top) < limit or top[-1].load.minutes <= MINUTES:
+        return top, [each for each in top if not each.load.drains]
+    return top, busiest(connection, limit=limit, minutes=minutes, only_late=True)
+
+
 def _rules(basis: Basis, among: Sequence[str] | None) -> list[tuple[str, str, str, float | None, str]]:
     """Each rule, with the minutes that a schedule asks for in an hour, or in a second of its interval."""
     schedules = rates.active(basis.connection).filter(rates.HAS_SUBJECT)

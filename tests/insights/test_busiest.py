@@ -11,7 +11,7 @@ from django.db import connection
 from jobs_app import job
 from jobs_app.capacity import Load
 from jobs_app.insights import rates
-from jobs_app.insights.busiest import BusySubject, busiest
+from jobs_app.insights.busiest import BusySubject, busiest, with_late
 from jobs_app.insights.capacity import of_subject
 from tests.insights.planning import EveryMinutes, ran, schedule
 from tests.lifecycle.rows import T, at
@@ -102,3 +102,6 @@ def test_only_those_that_can_never_catch_up_are_late() -> None:
     late = found(only_late=True, minutes={"metrics": 1})
     assert late == [("much", Load(80, 60), 0), ("a little", Load(60.1, 60), 0)]
     assert not any(load.drains for _, load, _ in late)
+    for limit in (1, 2, 3, 20):  # those of all, whether the busiest have them all or not
+        _, also = with_late(connection, limit=limit, minutes={"metrics": 1})
+        assert [each.subject for each in also] == ["much", "a little"][:limit]
