@@ -56,7 +56,7 @@ def test_a_table_for_people(at_work: Any) -> None:
         "KIND       NAME    STATUS  BUSY  SEEN        QUEUES",
         "worker     host 2  alive   0/10  0ms ago     mail but mail.bulk",
         "scheduler  host 3  alive   -     0ms ago     -",
-        "worker     old     late    0/2   1m 20s ago  all",
+        "worker     old     lost    0/2   1m 20s ago  all",
     ]
     assert words == ""
 
@@ -72,7 +72,7 @@ def test_json_for_programs(at_work: Any) -> None:
     assert [(each["id"], each["kind"], each["status"]) for each in told["processes"]] == [
         ("host-2-b", "worker", "alive"),
         ("host-3-c", "scheduler", "alive"),
-        ("host-1-a", "worker", "late"),
+        ("host-1-a", "worker", "lost"),
     ]
 
 
