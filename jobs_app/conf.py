@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -170,6 +171,7 @@ def settings_of_code() -> Settings:
 _in_force: Settings | None = None
 _overrides: Mapping[str, Any] = {}
 _fresh_until = 0.0  # by the monotonic clock
+_changing = threading.Lock()  # else one thread's first look could undo what another has just read, for good
 
 
 def get_settings() -> Settings:
@@ -185,12 +187,13 @@ def with_overrides(overrides: Mapping[str, Any]) -> Settings:
 def enforce(overrides: Mapping[str, Any], *, fresh_seconds: float) -> bool:
     """Let these be in force, and be asked for anew after so many seconds. True if anything is other than it was."""
     global _in_force, _overrides, _fresh_until
-    _fresh_until = time.monotonic() + fresh_seconds
-    if overrides == _overrides:
-        return False
-    settings = with_overrides(overrides)
-    _overrides, _in_force = dict(overrides), settings
-    return True
+    with _changing:
+        _fresh_until = time.monotonic() + fresh_seconds
+        if overrides == _overrides:
+            return False
+        _in_force = with_overrides(overrides)
+        _overrides = dict(overrides)
+        return True
 
 
 def overrides_in_force() -> Mapping[str, Any]:
@@ -210,8 +213,9 @@ def forget_overrides(*, fresh_seconds: float = 0.0) -> None:
 
 def _begin() -> Settings:
     global _in_force
-    _in_force = with_overrides(_overrides)
-    return _in_force
+    with _changing:
+        _in_force = _in_force or with_overrides(_overrides)
+        return _in_force
 
 
 @receiver(setting_changed)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
-from jobs_app import Backoff, job
+from jobs_app import Backoff, conf, job
 from jobs_app.conf import (
+    Settings,
     are_overrides_stale,
     enforce,
     forget_overrides,
@@ -43,6 +45,30 @@ def test_the_object_is_another_one_only_where_a_value_is() -> None:
     assert get_settings() is before
     assert override(lease_seconds=61)
     assert get_settings() is not before
+
+
+def test_a_first_look_does_not_undo_what_another_thread_reads_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_overrides()
+    looking, may_end = threading.Event(), threading.Event()
+    of_code = settings_of_code()
+
+    def slowly() -> Settings:
+        if threading.current_thread() is first:
+            looking.set()
+            may_end.wait(10)
+        return of_code
+
+    monkeypatch.setattr(conf, "settings_of_code", slowly)
+    first = threading.Thread(target=get_settings)
+    first.start()
+    assert looking.wait(10)
+    other = threading.Thread(target=override, kwargs={"lease_seconds": 60})
+    other.start()
+    other.join(0.05)  # it waits for the first, or is done before it
+    may_end.set()
+    for thread in (first, other):
+        thread.join(10)
+    assert get_settings().lease_seconds == 60
 
 
 def test_what_the_rules_do_not_allow_changes_nothing() -> None:
