@@ -45,6 +45,8 @@ def keep_up() -> None:
     connection = jobs_connection()
     if _is_in_test_case(connection) and not conf.overrides_in_force():
         return  # tests count queries, and know what they changed
+    if _would_spoil_a_write(connection):
+        return  # whoever asks next outside of such a transaction tells this one too
     try:
         with apart(connection):
             read_overrides(connection)
@@ -59,6 +61,14 @@ def keep_up() -> None:
 def _put_off() -> None:
     """What is known stays in force, and whoever comes next need not ask at once."""
     conf.enforce(conf.overrides_in_force(), fresh_seconds=FRESH_SECONDS)
+
+
+def _would_spoil_a_write(connection: BaseDatabaseWrapper) -> bool:
+    """A host's deferred transaction on SQLite that reads first fails with its first write, if another writer came
+    between; and what is about to happen is an INSERT."""
+    if connection.vendor != "sqlite" or not connection.in_atomic_block:
+        return False
+    return connection.transaction_mode in (None, "DEFERRED")  # type: ignore[attr-defined]
 
 
 def _is_in_test_case(connection: BaseDatabaseWrapper) -> bool:

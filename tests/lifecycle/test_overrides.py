@@ -91,6 +91,21 @@ def test_an_enqueue_in_a_transaction_asks_too() -> None:
     assert set(Job.objects.values_list("max_attempts", flat=True)) == {9}
 
 
+@committing
+@pytest.mark.usefixtures("process")
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite has deferred transactions")
+def test_an_enqueue_in_a_deferred_transaction_does_not_read_before_it_writes(
+    monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Queries
+) -> None:
+    stored(max_attempts=9)
+    with monkeypatch.context() as patch:
+        patch.setattr(connections["default"], "transaction_mode", "DEFERRED")
+        with transaction.atomic(), django_assert_num_queries(0):
+            keep_up()
+    keep_up()
+    assert get_settings().max_attempts == 9
+
+
 @pytest.mark.django_db
 @pytest.mark.usefixtures("process")
 def test_inside_a_test_case_nothing_is_asked_for_that_nobody_changed(django_assert_num_queries: Queries) -> None:
