@@ -81,7 +81,8 @@ def beat(
 
 
 def is_asked_to_drain(connection: BaseDatabaseWrapper, worker_id: str) -> bool:
-    return WorkerState.objects.filter(id=worker_id, drain_requested=True).exists()
+    """Asked where it is written: a replica would tell it late."""
+    return WorkerState.objects.using(connection.alias).filter(id=worker_id, drain_requested=True).exists()
 
 
 def leave(connection: BaseDatabaseWrapper, worker_id: str) -> None:
