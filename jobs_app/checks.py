@@ -16,7 +16,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from jobs_app.conf import get_settings
 from jobs_app.errors import SettingsInvalid
-from jobs_app.models import Job, jobs_database
+from jobs_app.models import Job, MenuEntry, jobs_database
 from jobs_app.registry import registry
 
 TAG = "jobs_app"
@@ -192,7 +192,8 @@ def tables_exist(databases: Sequence[str] | None = None, **kwargs: Any) -> list[
     connection = _jobs_connection()
     if connection is None or connection.alias not in (databases or ()) or not MigrationRecorder(connection).has_table():
         return []
-    wanted = {model._meta.db_table for model in apps.get_app_config("jobs_app").get_models()}
+    models = [model for model in apps.get_app_config("jobs_app").get_models() if not issubclass(model, MenuEntry)]
+    wanted = {model._meta.db_table for model in models}
     missing = wanted.difference(connection.introspection.table_names(include_views=True))
     if not missing:
         return []

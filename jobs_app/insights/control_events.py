@@ -11,8 +11,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q, QuerySet
 
 from jobs_app.ids import EPOCH
-from jobs_app.insights.bounded import among, beyond
 from jobs_app.insights.run_filter_values import LARGEST_ID, WINDOWS, moment
+from jobs_app.lifecycle.bounded import among, beyond
 from jobs_app.lifecycle.database import database_now
 from jobs_app.models import ControlEvent
 from jobs_app.values import UNSTORABLE

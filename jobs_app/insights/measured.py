@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
+from jobs_app.lifecycle.bounded import held
 from jobs_app.lifecycle.database import is_postgres, pinned_transaction, read_sqlite_time, sqlite_time
 from jobs_app.models import JobRun, State
 
@@ -20,9 +21,10 @@ MOST_RUNS = 500  # the newest of a job type, or of a schedule
 LEAST_RUNS = 20  # of a subject's own; with fewer there is no 95th of a hundred
 
 TYPES_PER_QUERY = 100
+# The type leads the order, and is compared with a list, so that only the index that begins with it will do.
 NEWEST_OF_TYPE = """
 SELECT job_type, state, queued_at, started_at, finished_at FROM jobs_app_jobrun
- WHERE job_type = %s AND queued_at >= %s ORDER BY queued_at DESC LIMIT %s
+ WHERE job_type IN (%s, %s) AND queued_at >= %s ORDER BY job_type, queued_at DESC, id DESC LIMIT %s
 """
 
 TIMED = (State.SUCCEEDED, State.FAILED)  # one that was cancelled tells when somebody lost patience
@@ -56,7 +58,9 @@ def of_types(connection: BaseDatabaseWrapper, job_types: Sequence[str], *, now: 
         names = job_types[start : start + TYPES_PER_QUERY]
         # Each is cut by itself, which neither a GROUP BY nor the ORM can say for both databases.
         sql = " UNION ALL ".join([f"SELECT * FROM ({NEWEST_OF_TYPE}) AS newest"] * len(names))
-        given = [value for name in names for value in (name, _stored_moment(connection, now - LOOK_BACK), MOST_RUNS)]
+        given = [
+            value for name in names for value in (name, name, _stored_moment(connection, now - LOOK_BACK), MOST_RUNS)
+        ]
         with _pinned(connection), connection.cursor() as cursor:
             cursor.execute(sql, given)
             for job_type, state, *moments in cursor.fetchall():
@@ -66,8 +70,9 @@ def of_types(connection: BaseDatabaseWrapper, job_types: Sequence[str], *, now: 
 
 def seconds_of_type(connection: BaseDatabaseWrapper, job_type: str, *, now: datetime) -> list[float]:
     """What each of its newest runs took, the newest first."""
-    runs = JobRun.objects.using(connection.alias).filter(job_type=job_type, queued_at__gte=now - LOOK_BACK)
-    return _seconds(_newest(connection, runs.order_by("-queued_at")))
+    its = held("job_type", job_type, JobRun)
+    runs = JobRun.objects.using(connection.alias).filter(its, queued_at__gte=now - LOOK_BACK)
+    return _seconds(_newest(connection, runs.order_by("job_type", "-queued_at", "-id")))
 
 
 def of_schedules(connection: BaseDatabaseWrapper, schedules: Iterable[int], *, now: datetime) -> Duration | None:

@@ -12,10 +12,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
 from jobs_app.insights import run_match
-from jobs_app.insights.bounded import among, held
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.run_match import Conditions, all_of
 from jobs_app.insights.run_order import BY_ID, NEWEST, Key, Order
+from jobs_app.lifecycle.bounded import among, held
 from jobs_app.lifecycle.database import is_postgres, pinned_transaction
 from jobs_app.models import Job, JobRun
 

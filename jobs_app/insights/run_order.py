@@ -11,8 +11,8 @@ from django.db.models import Model, Q
 from django.utils.translation import gettext as _
 
 from jobs_app.ids import EPOCH
-from jobs_app.insights.bounded import beyond
 from jobs_app.insights.run_filter import BY_DUE, RunFilter
+from jobs_app.lifecycle.bounded import beyond
 
 MICROSECOND = timedelta(microseconds=1)
 

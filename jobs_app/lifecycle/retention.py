@@ -12,6 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
 from jobs_app.conf import get_settings
+from jobs_app.lifecycle.bounded import held
 from jobs_app.lifecycle.database import database_now, read_uuid
 from jobs_app.lifecycle.presence import job_types_alive
 from jobs_app.lifecycle.relation import relation
@@ -70,7 +71,8 @@ class RunShelf(Shelf):
 
     def find(self, connection: BaseDatabaseWrapper, after: Mark, size: int) -> Batch:
         columns = ("queued_at", "pk", "state", "finished_at", "schedule")
-        rows = list(self._rows(connection, after).filter(job_type=self.job_type).values_list(*columns)[:size])
+        its = self._rows(connection, after).filter(held("job_type", self.job_type, JobRun))
+        rows = list(its.order_by("-job_type", "queued_at", "pk").values_list(*columns)[:size])
         old = {
             run_id: schedule
             for _, run_id, state, finished_at, schedule in rows

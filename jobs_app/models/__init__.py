@@ -7,7 +7,7 @@ from jobs_app.models.idempotency import IdempotencyKey
 from jobs_app.models.item import JobItem
 from jobs_app.models.job import FINISHED, LIVE, ONE_QUEUED, Gate, Hold, Job, Policy, State, jobs_database
 from jobs_app.models.maintenance import MaintenanceWindow
-from jobs_app.models.pages import Dashboard, JobDefinition, Subject
+from jobs_app.models.pages import Dashboard, JobDefinition, MenuEntry, Subject
 from jobs_app.models.pause import Pause, Scope
 from jobs_app.models.queue import QueueState
 from jobs_app.models.rate_limit import RateLimit
@@ -34,6 +34,7 @@ __all__ = [
     "JobItem",
     "JobRun",
     "MaintenanceWindow",
+    "MenuEntry",
     "Origin",
     "Outcome",
     "Overlap",

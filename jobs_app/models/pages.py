@@ -8,7 +8,14 @@ from django.utils.translation import gettext_lazy as _
 from jobs_app.models.base import JobsModel
 
 
-class Dashboard(JobsModel):
+class MenuEntry(JobsModel):
+    """No table, no rows."""
+
+    class Meta:
+        abstract = True
+
+
+class Dashboard(MenuEntry):
     """One permission per verb. What has a table of its own also has Django's add, change, delete and view."""
 
     class Meta:
@@ -43,7 +50,7 @@ class Dashboard(JobsModel):
         return str(self._meta.verbose_name)
 
 
-class JobDefinition(JobsModel):
+class JobDefinition(MenuEntry):
     name = models.CharField(_("name"), max_length=120, primary_key=True)
 
     class Meta:
@@ -56,7 +63,7 @@ class JobDefinition(JobsModel):
         return self.name
 
 
-class Subject(JobsModel):
+class Subject(MenuEntry):
     name = models.CharField(_("name"), max_length=200, primary_key=True)
 
     class Meta:
