@@ -41,9 +41,11 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         out = Output(self.stdout, self.stderr, as_json=options["format"] == "json")
-        keep_up()
+        verb = find_verbs()[options["verb"]]
+        if getattr(verb, "ASKS_DATABASE", True):
+            keep_up()
         try:
-            find_verbs()[options["verb"]].handle(options, out)
+            verb.handle(options, out)
         except JobsError as error:
             raise CommandError(str(error)) from error
         except (DatabaseError, InterfaceError) as error:

@@ -14,6 +14,7 @@ from jobs_app.management.output import Output
 from jobs_app.preview import Slot, cron_slots, interval_slots
 from jobs_app.wall_clock import clock
 
+ASKS_DATABASE = False
 COUNT = 10
 MOST = 10_000
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
+from jobs_app.conf import forget_overrides
 from tests.management.calling import jobs, jobs_json
 
 ROOT = Path(__file__).parents[3]
@@ -82,6 +83,12 @@ def test_without_a_start_it_is_now() -> None:
 def test_what_cannot_be_read_is_an_error(arguments: list[str], said: str) -> None:
     with pytest.raises(CommandError, match=said):
         jobs("preview", *arguments)
+
+
+def test_a_process_that_just_began_asks_no_database_either() -> None:
+    """Where a test has not asked for the database, each query is an error."""
+    forget_overrides()
+    assert len(jobs_json("preview", "--every", "5m", "--count", "3")) == 3
 
 
 def test_it_works_while_the_database_is_down() -> None:
