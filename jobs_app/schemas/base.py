@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from jobs_app.errors import PayloadInvalid
+from jobs_app.redaction import is_secret
 from jobs_app.schemas.scalars import Convert, Converter, Mismatch
 
 
@@ -103,7 +104,7 @@ class NamedFields:
             try:
                 converted[name] = convert(value)
             except Mismatch as mismatch:
-                errors[name] = str(mismatch)
+                errors[name] = str(mismatch.without_value() if is_secret(name) else mismatch)
         if errors:
             raise misfit(errors)
         return converted

@@ -15,6 +15,7 @@ from django.utils.duration import duration_iso_string
 
 from jobs_app.conf import get_settings
 from jobs_app.errors import DefinitionInvalid
+from jobs_app.redaction import is_secret
 from jobs_app.schemas.base import Field, misfit, require_mapping, unknown
 from jobs_app.strict_json import require_depth
 
@@ -46,8 +47,13 @@ class FormSchema:
         require_depth(dict(values), limit=get_settings().max_payload_bytes)
         form = self._form(data=dict(values))
         if not form.is_valid():
-            raise misfit({name: " ".join(map(str, errors)) for name, errors in form.errors.items()})
+            raise misfit({name: _told(name, errors) for name, errors in form.errors.items()})
         return {name: value for name, value in form.cleaned_data.items() if name in self._names}
+
+
+def _told(name: str, errors: Iterable[object]) -> str:
+    """Some faults name the value that they are about."""
+    return "it does not fit, and is not shown" if is_secret(name) else " ".join(map(str, errors))
 
 
 def _field(name: str, field: forms.Field) -> Field:

@@ -43,7 +43,7 @@ class PydanticSchema:
         try:
             return self._model.model_validate(dict(values))
         except ValueError as error:  # pydantic's ValidationError is one
-            raise _translated(error) from error
+            raise _translated(error) from None  # its own text has the values
 
 
 def _field(name: str, info: Any) -> Field:

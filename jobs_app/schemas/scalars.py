@@ -13,22 +13,31 @@ from uuid import UUID
 from django.utils.dateparse import parse_duration
 from django.utils.duration import duration_iso_string
 
+from jobs_app.redaction import is_secret, redact
+
 Convert = Callable[[Any], Any]
 
 
 class Mismatch(Exception):
-    """A value does not fit its annotation; `path` leads to the part at fault."""
+    """A value does not fit its annotation; `path` leads to the part at fault, `found` is what was there."""
 
-    def __init__(self, text: str, path: str = "") -> None:
+    def __init__(self, text: str, path: str = "", found: str = "") -> None:
         super().__init__(text)
         self.text = text
         self.path = path
+        self.found = found
 
     def within(self, step: str) -> Mismatch:
-        return Mismatch(self.text, step + self.path)
+        """Of the value around it. What stands under the name of a secret is not told."""
+        fault = self.without_value() if step.startswith("[") and is_secret(step) else self
+        return Mismatch(fault.text, step + fault.path, fault.found)
+
+    def without_value(self) -> Mismatch:
+        return Mismatch(self.text if self.found else "it does not fit, and is not shown", self.path)
 
     def __str__(self) -> str:
-        return f"at {self.path}: {self.text}" if self.path else self.text
+        told = f"{self.text}, not {self.found}" if self.found else self.text
+        return f"at {self.path}: {told}" if self.path else told
 
 
 class Converter(NamedTuple):
@@ -41,7 +50,7 @@ class Converter(NamedTuple):
 
 
 def unfit(expected: str, value: object) -> Mismatch:
-    return Mismatch(f"expected {expected}, not {reprlib.repr(value)}")
+    return Mismatch(f"expected {expected}", found=reprlib.repr(redact(value)))
 
 
 def to_anything(value: Any) -> Any:

@@ -122,12 +122,16 @@ def _why_not(act: Act, job_type: JobType, run: JobRun, payload: Payload | None) 
 
 
 def _misfit(job_type: JobType, payload: Payload) -> str | None:
-    """Code may have changed since the run was made."""
+    """Code may have changed since the run was made. Values are not told: who hears of it may not see payloads."""
     try:
         job_type.schema.load(payload)
     except PayloadInvalid as problem:
-        return f"has a payload that does not fit any more: {problem}"
+        return f"has a payload that does not fit any more{_at_fault(problem)}"
     return None
+
+
+def _at_fault(problem: PayloadInvalid) -> str:
+    return f": {', '.join(map(str, problem.errors))}" if problem.errors else ""
 
 
 def _draft(act: Act, job_type: JobType, run: JobRun, payload: Payload | None) -> NewJob:
