@@ -73,7 +73,7 @@ def _possible(facts: RunFacts) -> Iterator[str]:
     yield "run_fail"
 
 
-STARTING = ("run_retry", "run_again", "jobdefinition_trigger")
+STARTING = ("run_retry", "run_again", "run_requeue", "jobdefinition_trigger")
 
 
 def _simple(title: StrOrPromise, done: StrOrPromise, verb: Verb) -> Callable[..., HttpResponseBase]:
@@ -129,6 +129,12 @@ def _again(visit: Visit, pk: UUID) -> HttpResponseBase:
         return HttpResponseRedirect(visit.url("run_detail", acted.new_runs[pk]))
 
     return _asked(visit, run, title, _("run again"), perform)
+
+
+@of_a_run
+def _requeue(visit: Visit, pk: UUID) -> HttpResponseBase:
+    run, title = _startable(visit, pk), _("Requeue run %(id)s")
+    return _asked(visit, run, title, _("queued again"), lambda form: control.requeue(pk, visit.user, form.reason_given))
 
 
 def _startable(visit: Visit, pk: UUID) -> Run:
@@ -213,7 +219,7 @@ PAGES = [
     Page(
         "<uuid:pk>/requeue/",
         "run_requeue",
-        _simple(gettext_lazy("Requeue run %(id)s"), gettext_lazy("queued again"), control.requeue),
+        _requeue,
         act="reconcile_runs",
         label=gettext_lazy("Requeue"),
         help=gettext_lazy("Its worker is gone: let it wait again at once, without waiting for its lease to end."),

@@ -209,10 +209,12 @@ def test_running_again_makes_one_new_run_with_the_same_input_and_leads_to_it(
 
 
 def test_running_again_that_cannot_be_says_why_and_stays(visitor: Visitor, page_url: Url, ended: Any) -> None:
-    JobRun.objects.update(payload={"other": 1})
+    JobRun.objects.update(payload={"n": "canary"})
     answer = visitor("retry_run").post(page_url("run_again", ended.id))
     assert answer["Location"] == page_url("run_detail", ended.id)
-    assert "does not fit any more" in told(answer)
+    assert "does not fit any more: n" in told(answer)
+    assert "canary" not in told(answer)  # who retries may not see payloads
+    assert "canary" not in str(ControlEvent.objects.get().detail)
 
 
 @pytest.mark.parametrize(("name", "why"), [("run_again", "It has not ended"), ("run_retry", "It has ended meanwhile")])
@@ -243,6 +245,21 @@ def test_what_starts_a_type_with_a_permission_of_its_own_needs_that_too(visitor:
     User.objects.get().user_permissions.add(Permission.objects.get(codename="add_user"))
     assert buttons(client, page_url, ended) == {"run_again", "changes"}
     assert buttons(client, page_url, later) == {"run_retry", "run_cancel"}
+
+
+def test_to_requeue_a_type_with_a_permission_of_its_own_needs_that_too(visitor: Visitor, page_url: Url) -> None:
+    @job(name="work", permission="auth.add_user")
+    def work() -> None: ...
+
+    run, _worker = running(work, is_alive=False)
+    client = visitor("reconcile_runs")
+    assert buttons(client, page_url, run) == set()
+    for method in (client.get, client.post):
+        assert method(page_url("run_requeue", run.id)).status_code == 403
+    User.objects.get().user_permissions.add(Permission.objects.get(codename="add_user"))
+    assert buttons(client, page_url, run) == {"run_requeue"}
+    assert client.post(page_url("run_requeue", run.id)).status_code == 302
+    assert Job.objects.get().state == "queued"
 
 
 def test_an_act_leads_back_to_where_it_was_asked_for(visitor: Visitor, page_url: Url, work: Any) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.db import IntegrityError, connection, transaction
 
+from jobs_app import job
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle import requeue as requeueing
 from jobs_app.lifecycle.presence import Presence, announce, beat
@@ -25,6 +27,20 @@ Arrange = Callable[[], Any]
 
 def alive(worker_id: str = "worker-1") -> None:
     announce(connection, Presence(id=worker_id, beat_seconds=BEAT))
+
+
+def test_a_user_requeues_only_what_they_may_trigger() -> None:
+    @job(name="work", permission="auth.add_user")
+    def work() -> None: ...
+
+    run_id = one_running().id
+    user = User.objects.create_user("ann")
+    user.user_permissions.add(Permission.objects.get(codename="reconcile_runs"))
+    skipped = control.requeue(run_id, User.objects.get()).skipped
+    assert skipped == {run_id: "needs the permission auth.add_user"}
+    assert Job.objects.get().state == "running"
+    user.user_permissions.add(Permission.objects.get(codename="add_user"))
+    assert control.requeue(run_id, User.objects.get()).moved == [run_id]
 
 
 @pytest.mark.spec("S4.21")

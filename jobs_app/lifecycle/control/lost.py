@@ -17,6 +17,7 @@ from jobs_app.lifecycle.database import database_now
 from jobs_app.lifecycle.moves import HELD, WAITING, Ended, remove
 from jobs_app.lifecycle.presence import is_late
 from jobs_app.models import Job, State, WorkerState
+from jobs_app.registry import registry
 
 
 def fail(runs: Any, actor: Any, reason: str = "", *, force: bool = False) -> Acted:
@@ -46,6 +47,7 @@ def fail_step(
 
 def requeue_step(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job], others: list[UUID]) -> Acted:
     skipped = {job.pk: "is queued" for job in live.values() if job.state == State.QUEUED}
+    skipped |= _not_permitted(act, live.values())
     running = [job for job in live.values() if job.state == State.RUNNING]
     skipped |= {job.pk: "has no attempts left: mark it failed" for job in running if _is_spent(job)}
     skipped |= _held(connection, running, "abort it, and retry it when it has ended")
@@ -53,6 +55,13 @@ def requeue_step(connection: BaseDatabaseWrapper, act: Act, live: dict[UUID, Job
     lost = [_waiting(job, error) for job in running if job.pk not in skipped]
     moved = requeuing.requeue(connection, lost, HELD)
     return Acted(moved=sorted(moved), skipped=skipped | why_not_live(connection, others))
+
+
+def _not_permitted(act: Act, jobs: Iterable[Job]) -> dict[UUID, str]:
+    """Who lets a job run once more needs the permission that its type asks for, as who triggers it does."""
+    types = {job.pk: registry.find(job.job_type) for job in jobs}
+    needed = {run_id: known.permission for run_id, known in types.items() if known is not None}
+    return {run_id: f"needs the permission {name}" for run_id, name in needed.items() if not act.may(name)}
 
 
 def _held(connection: BaseDatabaseWrapper, running: Iterable[Job], advice: str) -> dict[UUID, str]:
