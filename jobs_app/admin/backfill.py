@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -69,7 +70,9 @@ def one(visit: Visit, pk: int) -> HttpResponseBase:
     require_may_plan(visit, row.job_type)
     title = _("Backfill schedule %(name)s") % {"name": row}
     facts = [(_("When"), words.told(row.timetable))]
-    return _page(visit, row.pk, title=title, back=visit.url("schedulestate_detail", pk), target=str(row), facts=facts)
+    return _page(
+        visit, lambda: row.pk, title=title, back=visit.url("schedulestate_detail", pk), target=str(row), facts=facts
+    )
 
 
 def matching(visit: Visit) -> HttpResponseBase:
@@ -79,7 +82,7 @@ def matching(visit: Visit) -> HttpResponseBase:
     found = visit.read(lambda: schedule_list.matched(visit.connection, wanted))
     return _page(
         visit,
-        control.schedules_of(**wanted.given),
+        lambda: control.schedules_of(**wanted.given),
         title=_("Backfill schedules"),
         back=visit.url("schedulestate_changelist", query=query_of(wanted)),
         initial=query_of(wanted),
@@ -88,14 +91,22 @@ def matching(visit: Visit) -> HttpResponseBase:
 
 
 def _page(
-    visit: Visit, schedules: Any, *, title: str, back: str, initial: dict[str, Any] | None = None, **context: Any
+    visit: Visit,
+    schedules: Callable[[], Any],
+    *,
+    title: str,
+    back: str,
+    initial: dict[str, Any] | None = None,
+    **context: Any,
 ) -> HttpResponseBase:
+    """`schedules` gives those that are meant, or raises, where nobody can tell which: that is told like any error."""
+
     def look(form: BackfillForm) -> dict[str, Any]:
-        found = control.backfill(schedules, visit.user, **form.options, dry_run=True)
+        found = control.backfill(schedules(), visit.user, **form.options, dry_run=True)
         return {"found": found, "skipped": Counter(found.skipped.values()).most_common()}
 
     def make(form: BackfillForm) -> control.Backfilled:
-        found = control.backfill(schedules, visit.user, form.reason_given, **form.options)
+        found = control.backfill(schedules(), visit.user, form.reason_given, **form.options)
         found.note = ngettext("%(count)s job was made.", "%(count)s jobs were made.", found.made) % {
             "count": found.made
         }

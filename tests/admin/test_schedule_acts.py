@@ -148,6 +148,25 @@ def test_an_empty_filter_and_one_that_nobody_can_mean_are_refused(
     assert not row("rates").paused
 
 
+@pytest.mark.parametrize("act", ["pause", "trigger", "backfill"])
+def test_what_is_in_trouble_is_acted_upon_together(visitor: Visitor, page_url: PageUrl, act: str) -> None:
+    planned("rates", "late", next_run_at=T - timedelta(days=1))
+    planned("rates", "failing", failures=2, next_run_at=T + timedelta(days=1))
+    client, url = visitor(everything=True), page_url(f"schedulestate_bulk_{act}")
+    with at(0):
+        assert client.get(url, {"trouble": "failing"}).context["count"] == 1
+    given = {"start": "2026-01-01T01:00", "end": "2026-01-01T05:00", "most": "9"} if act == "backfill" else {}
+    post(client, url, trouble="failing", **given)
+    event = ControlEvent.objects.get()
+    assert (event.target, event.moved) == ("trouble 'failing'", 1)
+
+
+def test_a_filter_of_a_type_that_nobody_knows_can_be_looked_at(visitor: Visitor, page_url: PageUrl) -> None:
+    for act in ("pause", "backfill"):
+        answer = visitor(everything=True).get(page_url(f"schedulestate_bulk_{act}"), {"job_type": "rtes"})
+        assert answer.context["count"] == 0
+
+
 def test_a_job_type_that_nobody_knows_is_told_and_nothing_changes(visitor: Visitor, page_url: PageUrl) -> None:
     answer = visitor("pause_schedule").post(page_url("schedulestate_bulk_pause"), {"job_type": "rtes"})
     assert "Did you mean" in answer.content.decode()

@@ -62,11 +62,12 @@ def schedules_of(
     subject: str | None = None,
     state: str | None = None,
     origin: str | None = None,
+    trouble: str | None = None,
     search: str = "",
 ) -> Matching:
     """What acts upon schedules take to mean all of a job type, of a subject, in a state, of any of these together; or
     all there are."""
-    return Matching(job_type=job_type, subject=subject, state=state, origin=origin, search=search)
+    return Matching(job_type=job_type, subject=subject, state=state, origin=origin, trouble=trouble, search=search)
 
 
 def meant(schedules: Any) -> Matching | list[Name]:
