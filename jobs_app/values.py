@@ -25,6 +25,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 PERIODS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 ENDS = ("succeeded", "failed", "cancelled")
 LONGEST = timedelta(days=36500).total_seconds()  # later moments do not fit every database
+YEARS = range(1900, 3000)
 
 
 def name(value: object) -> str:
@@ -127,6 +128,8 @@ def moment(value: object) -> datetime:
         raise ValueError("use a datetime")
     if value.utcoffset() is None:
         raise ValueError("it has no time zone; use timezone.now() + timedelta(...) or timezone.make_aware(...)")
+    if value.year not in YEARS:  # at the ends of the calendar no other zone can tell it
+        raise ValueError(f"use a year from {YEARS[0]} to {YEARS[-1]}")
     return value
 
 

@@ -91,6 +91,12 @@ def test_text_that_cannot_be_stored_is_refused(text: object) -> None:
         values.text(text, longest=200)
 
 
+@pytest.mark.parametrize("year", [1, 1899, 3000, 9999])
+def test_a_moment_is_one_that_every_clock_can_tell(year: int) -> None:
+    with pytest.raises(ValueError, match="use a year from 1900 to 2999"):
+        values.moment(datetime(year, 12, 31, 23, 59, tzinfo=UTC))
+
+
 def test_a_moment_has_a_time_zone() -> None:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     assert values.moment(moment) == moment

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
 from jobs_app.admin.visits import APP, Visit
 from jobs_app.lifecycle.overrides import keep_up
+from jobs_app.values import UNSTORABLE
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -60,6 +61,8 @@ class PageAdmin(admin.ModelAdmin):
                 raise PermissionDenied
             if request.method not in page.methods:
                 return HttpResponseNotAllowed(page.methods)
+            if any(isinstance(given, str) and UNSTORABLE.search(given) for given in arguments.values()):
+                raise Http404  # a name that nothing can have, and no database would look for
             request.current_app = self.admin_site.name
             keep_up()
             return page.view(Visit(request, self.admin_site, self.model, page), **arguments)
