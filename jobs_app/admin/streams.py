@@ -11,7 +11,7 @@ from django.http import StreamingHttpResponse
 
 CSV, JSON_LINES = "csv", "jsonl"
 FORMATS = {CSV: "text/csv", JSON_LINES: "application/x-ndjson"}
-FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would compute such a cell
+FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet would compute such a cell
 
 
 def stream(rows: Iterable[Mapping[str, Any]], *, columns: Sequence[str], kind: str, name: str) -> StreamingHttpResponse:
