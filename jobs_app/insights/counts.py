@@ -28,6 +28,7 @@ class QueueCounts:
     held: int = 0  # of these three: waits for its key, for a limit, or for the end of a pause
     running: int = 0
     oldest_due_at: datetime | None = None
+    oldest_priority: int = 0  # of the one that is due since then
 
     @property
     def waiting(self) -> int:
@@ -57,9 +58,9 @@ SELECT queue, sum(CASE WHEN attempts = 0 AND run_at <= %(now)s THEN 1 ELSE 0 END
  GROUP BY queue
 """
 OLDEST = """
-SELECT lane.queue, (SELECT run_at FROM jobs_app_job AS job
-                     WHERE job.queue = lane.queue AND job.priority = lane.priority AND state = 'queued' AND hold = ''
-                     ORDER BY run_at LIMIT 1)
+SELECT lane.queue, lane.priority, (SELECT run_at FROM jobs_app_job AS job
+       WHERE job.queue = lane.queue AND job.priority = lane.priority AND state = 'queued' AND hold = ''
+       ORDER BY run_at LIMIT 1)
   FROM ({lanes}) AS lane
 """
 
@@ -72,8 +73,9 @@ def live(connection: BaseDatabaseWrapper, *, limit: int = MOST_WAITING) -> LiveC
         found[name] = QueueCounts(queue=name, queued=queued, scheduled=scheduled, retrying=retrying, held=held)
     for name, running in _running(connection):
         found.setdefault(name, QueueCounts(queue=name)).running = running
-    for name, oldest in _oldest_due(connection, now).items():
-        found.setdefault(name, QueueCounts(queue=name)).oldest_due_at = oldest
+    for name, (oldest, priority) in _oldest_due(connection, now).items():
+        queue = found.setdefault(name, QueueCounts(queue=name))
+        queue.oldest_due_at, queue.oldest_priority = oldest, priority
     queues = [found[name] for name in sorted(found)]
     return LiveCounts(at=now, queues=queues, is_capped=sum(each.waiting for each in queues) > limit)
 
@@ -104,19 +106,19 @@ def _running(connection: BaseDatabaseWrapper) -> list[tuple[str, int]]:
     return list(rows.order_by().values_list("queue").annotate(Count("pk")))
 
 
-def _oldest_due(connection: BaseDatabaseWrapper, now: datetime) -> dict[str, datetime]:
-    """One step into the claim index per lane, so it is right whatever the backlog."""
+def _oldest_due(connection: BaseDatabaseWrapper, now: datetime) -> dict[str, tuple[datetime, int]]:
+    """With its priority. One step into the claim index per lane, so it is right whatever the backlog."""
     lanes = find_lanes(connection)
     if not lanes:
         return {}
     rows, parameters = relation(connection, {"queue": "text", "priority": "int"}, lanes)
     with connection.cursor() as cursor:
         cursor.execute(OLDEST.format(lanes=rows), parameters)
-        found = [(queue, _moment(connection, first)) for queue, first in cursor.fetchall() if first is not None]
-    oldest: dict[str, datetime] = {}
-    for queue, first in found:
-        if first <= now:
-            oldest[queue] = min(first, oldest.get(queue, first))
+        found = [(queue, _moment(connection, at), priority) for queue, priority, at in cursor.fetchall() if at]
+    oldest: dict[str, tuple[datetime, int]] = {}
+    for queue, at, priority in found:
+        if at <= now:
+            oldest[queue] = min((at, priority), oldest.get(queue, (at, priority)))
     return oldest
 
 

@@ -131,11 +131,12 @@ def _queue(each: QueueCounts, found: Processes, rules: Rules, now: datetime) -> 
 
 
 def _oldest(connection: BaseDatabaseWrapper, queues: list[QueueCounts]) -> Oldest | None:
-    """Which run it is that could start and waits for longest."""
-    due = [(each.oldest_due_at, each.queue) for each in queues if each.oldest_due_at is not None]
+    """Which run it is that could start and waits for longest: one step into the index that the claim reads."""
+    due = [(each.oldest_due_at, each.queue, each.oldest_priority) for each in queues if each.oldest_due_at is not None]
     if not due:
         return None
-    due_at, queue = min(due)
-    jobs = Job.objects.using(connection.alias).filter(state=State.QUEUED, hold="", queue=queue, run_at=due_at)
+    due_at, queue, priority = min(due)
+    open_jobs = Job.objects.using(connection.alias).filter(state=State.QUEUED, hold="")
+    jobs = open_jobs.filter(queue=queue, priority=priority, run_at=due_at)
     run_id = jobs.order_by("id").values_list("pk", flat=True).first()
     return Oldest(run_id=run_id, queue=queue, due_at=due_at) if run_id else None
