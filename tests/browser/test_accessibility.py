@@ -14,11 +14,12 @@ from tests.admin.world import World, make_world
 from tests.browser.site import Site
 from tests.browser.visitors import NARROW, Visit
 
+OURS = "#content"
 GRAVE = ("serious", "critical")
 ALL_RULES: dict[str, Any] = {"resultTypes": ["violations"]}
 COLOURS: dict[str, Any] = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}  # all that the dark changes
-DOWNLOADS = {name for name in PAGES if "export" in name}
-SHOWN = sorted(set(PAGES) - DOWNLOADS)
+DOWNLOADS = {"run_export", "run_payload", "run_log", "controlevent_export"}
+SHOWN = sorted(name for name in set(PAGES) - DOWNLOADS if SAMPLES[name].answers == 200)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,9 @@ def world(site: Site) -> World:
 
 
 def grave_issues(page: Page, options: dict[str, Any]) -> list[str]:
-    found = Axe().run(page, options=options).response["violations"]
+    """Of what is ours: the frame around it is Django's. Colours are looked at when they have stopped changing."""
+    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
+    found = Axe().run(page, context=OURS, options=options).response["violations"]
     return [
         f"{issue['id']}: {issue['help']}: {node['html'][:300]} {node.get('failureSummary', '')[:300]}"
         for issue in found
@@ -37,18 +40,18 @@ def grave_issues(page: Page, options: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_page_has_no_serious_issue(name: str, site: Site, world: World, visit: Visit) -> None:
-    visitor = visit(site)
-    page = visitor.go(SAMPLES[name].url(name, world))
-    assert grave_issues(page, ALL_RULES) == []
+def test_a_page_has_no_serious_issue_and_fits_a_telephone(name: str, site: Site, world: World, visit: Visit) -> None:
+    page = visit(site).go(SAMPLES[name].url(name, world))
+    found = [f"in the light: {issue}" for issue in grave_issues(page, ALL_RULES)]
     page.emulate_media(color_scheme="dark")
-    assert grave_issues(page, COLOURS) == []
+    found += [f"in the dark: {issue}" for issue in grave_issues(page, COLOURS)]
+    page.set_viewport_size(NARROW)
+    found += [f"on a telephone: {part}" for part in wide_parts(page) if width(page) > NARROW["width"]]
+    assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_page_fits_a_telephone(name: str, site: Site, world: World, visit: Visit) -> None:
-    page = visit(site, viewport=NARROW).go(SAMPLES[name].url(name, world))
-    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], wide_parts(page)
+def width(page: Page) -> int:
+    return page.evaluate("document.documentElement.scrollWidth")
 
 
 def wide_parts(page: Page) -> list[str]:
