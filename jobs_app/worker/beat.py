@@ -59,6 +59,7 @@ class Beat(Loop):
             self._leave()
             return
         self._tick()
+        self._hear_of_drain()
         began = time.monotonic()
         if began >= self._beaten_at + self._every():
             self._beat()
@@ -74,6 +75,13 @@ class Beat(Loop):
         of_types = (job_type.lease for job_type in registry if job_type.lease)
         return min([self._lease(), *self._leases, *of_types]) / BEATS_PER_LEASE
 
+    def _hear_of_drain(self) -> None:
+        """At each tick: a lease may be an hour, and somebody waits for it."""
+        if not self._is_draining() and is_asked_to_drain(self.connection, self._who.id):
+            logger.info("asked to drain: no more jobs are taken, and what runs goes on to its end")
+            self._drain()
+            self._beaten_at = float("-inf")  # and the next beat, which tells of it, is due
+
     def _leave(self) -> None:
         """The last thing a worker does: while it drains it beats until its last job is released."""
         leave(self.connection, self._who.id)
@@ -83,9 +91,6 @@ class Beat(Loop):
         lease = self._lease()
         self._hangar.let_last(lease)
         self._learn({flight.job.id: flight for flight in self._hangar.open()})
-        if not self._is_draining() and is_asked_to_drain(self.connection, self._who.id):
-            logger.info("asked to drain: no more jobs are taken, and what runs goes on to its end")
-            self._drain()
         draining = self._is_draining()
         busy = len(self._hangar.running())
         self._leases.append(lease)

@@ -18,7 +18,7 @@ ASKED_BEFORE = "was asked to drain before"
 
 
 def drain(workers: Any, actor: Any, reason: str = "") -> Acted:
-    """Ask one worker, some, or `ALL` of them to drain. Each hears of it with its next heartbeat.
+    """Ask one worker, some, or `ALL` of them to drain. Each hears of it within a second or two.
 
     It ends with the exit code 0 when its last job has: whatever starts processes anew after that starts a new worker.
     """
