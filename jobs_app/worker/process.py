@@ -48,16 +48,31 @@ def run_worker(
     ready()
     while not _is_over(worker, signals, parent):
         signals.received.wait(LOOK_SECONDS)
-    for loop in beside:
-        loop.stop()
-    worker.drain(lambda: signals.forced, lambda: signals.received.is_set() or not worker.drain_requested.is_set())
-    for loop in beside:
-        loop.join(LAST_SECONDS)  # it has a last word for the database
+    _end(worker, signals, parent, beside)
     logger.info("worker stopped: %s", dict(worker.finisher.counts))
     code = _code(worker, signals, parent)
     if worker.left_running:
         _exit_now(code)  # handlers that would not stop must not keep the process
     return code
+
+
+def _end(worker: Worker, signals: StopSignals, parent: int | None, beside: Sequence[Loop]) -> None:
+    """What shares the process of a worker that only drains goes on until its last job has ended, maybe for hours."""
+
+    def is_hurried() -> bool:
+        return signals.received.is_set() or not worker.drain_requested.is_set() or _is_orphan(parent)
+
+    if is_hurried():
+        _stop(beside)
+    worker.drain(lambda: signals.forced, is_hurried)
+    _stop(beside)
+    for loop in beside:
+        loop.join(LAST_SECONDS)  # it has a last word for the database
+
+
+def _stop(loops: Sequence[Loop]) -> None:
+    for loop in loops:
+        loop.stop()
 
 
 def _code(worker: Worker, signals: StopSignals, parent: int | None) -> int:
@@ -85,10 +100,14 @@ def _exit_now(code: int) -> NoReturn:
 def _is_over(worker: Worker, signals: StopSignals, parent: int | None) -> bool:
     if signals.received.is_set() or worker.drain_requested.is_set() or worker.is_spent():
         return True
-    if parent is not None and os.getppid() != parent:
+    if _is_orphan(parent):
         logger.warning("the supervisor is gone; stopping")
         return True
     return worker.options.once and worker.is_drained()
+
+
+def _is_orphan(parent: int | None) -> bool:
+    return parent is not None and os.getppid() != parent
 
 
 def _say_what_it_serves(worker: Worker) -> None:

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 from django.utils.autoreload import iter_all_python_module_files
 
 from jobs_app.lifecycle.database import jobs_connection
@@ -112,6 +112,8 @@ class Supervisor:
         if code == DRAINED:
             place.is_drained = True
             logger.info("a worker process was drained; no new one takes its place")
+            if place.beside:
+                logger.warning("the scheduler that shared its process ended with it")
             return
         lived_short = now - place.born < SHORT_LIFE_SECONDS and code != 0
         place.short_lives = place.short_lives + 1 if lived_short else 0
@@ -151,7 +153,7 @@ def _learn_grace() -> None:
     """An operator may have given more than code does. In a thread, since a database that is away must delay nothing."""
     try:
         read_overrides(jobs_connection())
-    except DatabaseError as error:
+    except (DatabaseError, InterfaceError) as error:
         logger.debug("the grace in force could not be read: %s", error)
     finally:
         jobs_connection().close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jobs_app.lifecycle import control
-from jobs_app.models import WorkerState
+from jobs_app.models import Job, WorkerState
 from tests.waiting import until
 from tests.worker.harness import Ledger, WorkerProcess, finished, is_gone, outcomes, state
 
@@ -45,6 +45,42 @@ def test_a_drained_worker_lets_its_jobs_take_longer_than_the_grace_and_ends_with
     assert (state(late), late.refresh().attempts) == ("queued", 0)
     assert worker.log().count("asked to drain") == 1
     assert not WorkerState.objects.exists()
+
+
+def test_a_worker_hears_of_it_between_the_beats_of_a_long_lease(start: Start) -> None:
+    worker = start("--lease", "1h").wait_for_start()
+    until(WorkerState.objects.exists, every=0.02)
+    control.drain("all", "ann")
+    assert worker.wait() == 0
+
+
+def test_a_scheduler_beside_it_goes_on_until_the_last_job_has_ended(
+    start: Start, samples: Any, ledger: Ledger, gate: Path
+) -> None:
+    worker = start("--with-scheduler").wait_for_start()
+    samples.hold.enqueue(until=str(gate))
+    ledger.wait("began")
+    control.drain("all", "ann")
+    worker.wait_for_log("asked to drain")
+    is_draining()
+    control.add_schedule("ping", "ann", name="soon", every=1)
+    until(lambda: Job.objects.filter(job_type="ping").exists(), every=0.02)
+    gate.touch()
+    assert worker.wait() == 0
+    assert not WorkerState.objects.exists()
+
+
+def test_who_drains_and_loses_its_supervisor_gives_its_jobs_the_grace_and_no_more(
+    start: Start, samples: Any, ledger: Ledger, gate: Path
+) -> None:
+    supervisor = start("--processes", "2", "--grace", "0.2")
+    run = samples.hold.enqueue(until=str(gate))
+    [began] = ledger.wait("began")
+    control.drain("all", "ann")
+    until(lambda: WorkerState.objects.filter(pid=began["pid"], draining=True).exists(), every=0.02)
+    os.kill(supervisor.pid, 9)
+    until(lambda: is_gone(began["pid"]), every=0.02)
+    assert (state(run), outcomes(run)) == ("queued", ["interrupted"])
 
 
 def test_an_idle_worker_that_is_drained_ends_at_once_and_the_others_go_on(start: Start, samples: Any) -> None:
