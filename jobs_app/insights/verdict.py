@@ -153,6 +153,10 @@ def _types(known: Known) -> Iterator[Finding]:
 
 
 def _pauses(known: Known) -> Iterator[Finding]:
+    if any(pause.scope == Scope.ALL for pause in known.pauses):
+        sentence = _("Everything is paused: nothing starts until somebody resumes it")
+        query = {"state": "waiting"}
+        yield Finding(kind="all_paused", level=WARN, sentence=sentence, page="run_changelist", query=query)
     now: datetime | None = known.now.at if known.now else None
     for pause in known.pauses if now else ():
         if now is not None and now - pause.created_at > OLD_PAUSE:

@@ -221,6 +221,16 @@ def test_pauses_say_who_why_and_until_and_can_be_ended(visitor: Visitor, url: st
     assert "href" not in section(text(visitor(), url), "dashboard-pauses")
 
 
+def test_nobody_hears_that_all_is_well_while_everything_is_paused(visitor: Visitor, url: str) -> None:
+    client = visitor()
+    control.pause("subject", "acme", "ann")
+    assert "All is well but for what is paused" in client.get(url).text
+    control.pause("all", "", "ann", "database moves")
+    told = client.get(url).text
+    assert "Everything is paused: nothing starts" in told
+    assert "All is well" not in told
+
+
 def test_a_pause_is_seen_at_once_whatever_is_kept(visitor: Visitor, url: str, mail: Any) -> None:
     client = visitor()
     text(client, url)
