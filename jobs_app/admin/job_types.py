@@ -72,7 +72,7 @@ def _detail(visit: Visit, name: str) -> HttpResponseBase:
     job_type = line.job_type if line else None
     return visit.render(
         "job_type.html",
-        name,
+        _("Job type %(name)s") % {"name": name},
         live=15,
         crumbs=[(visit.url("jobdefinition_changelist"), _("Job types"))],
         name=name,

@@ -50,7 +50,7 @@ def _detail(visit: Visit, name: str) -> HttpResponseBase:
     backlog = visit.read(lambda: queues.backlog(visit.connection, name), seconds=2)
     return visit.render(
         "queue.html",
-        name,
+        _("Queue %(name)s") % {"name": name},
         live=5,
         crumbs=[(visit.url("queuestate_changelist"), _("Queues"))],
         name=name,

@@ -69,7 +69,7 @@ def detail(visit: Visit, pk: int) -> HttpResponseBase:
     state = schedules.state_of(row)
     return visit.render(
         "schedule.html",
-        str(row),
+        _("Schedule %(name)s") % {"name": row},
         live=LIVE_SECONDS,
         crumbs=[(visit.url("schedulestate_changelist"), _("Schedules"))],
         row=row,

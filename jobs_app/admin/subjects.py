@@ -43,7 +43,7 @@ def detail(visit: Visit, name: str) -> HttpResponseBase:
     planned = visit.read(lambda: schedule_list.page(visit.connection, wanted))
     return visit.render(
         "subject.html",
-        name,
+        _("Subject %(name)s") % {"name": name},
         live=LIVE_SECONDS,
         crumbs=[(visit.url("subject_changelist"), _("Subjects"))],
         name=name,

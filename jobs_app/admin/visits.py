@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.text import capfirst
 
 from jobs_app.insights.budget import OutOfBudget, budget
 from jobs_app.lifecycle.database import jobs_connection
@@ -71,17 +72,26 @@ class Visit:
         title: StrOrPromise,
         *,
         live: int | None = None,
-        crumbs: Sequence[tuple[str, StrOrPromise]] = (),
+        crumbs: Sequence[tuple[str, StrOrPromise]] | None = None,
         status: int = 200,
         **context: Any,
     ) -> TemplateResponse:
-        """A page of ours in the frame of the site; `live` is after how many seconds it may be read anew."""
+        """A page of ours in the frame of the site; `live` is after how many seconds it may be read anew.
+
+        Without `crumbs` the way leads over the first page of the same entry of the menu.
+        """
         frame = {
             **self.site.each_context(self.request),
             "title": title,
             "opts": self.model._meta,
             "visit": self,
-            "crumbs": crumbs,
+            "crumbs": self._way() if crumbs is None else crumbs,
             "live": live,
         }
         return TemplateResponse(self.request, f"admin/{APP}/{template}", frame | context, status=status)
+
+    def _way(self) -> list[tuple[str, StrOrPromise]]:
+        first = f"{self.model._meta.model_name}_changelist"
+        if self.page.name == first:
+            return []
+        return [(self.url(first), capfirst(str(self.model._meta.verbose_name_plural)))]

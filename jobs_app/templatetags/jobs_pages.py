@@ -91,10 +91,18 @@ def navigation(context: Context) -> list[dict[str, Any]]:
     here = context["visit"].page.name
     texts = _navigation_texts()
     return [
-        {"url": page_url(context, name), "text": texts[name], "key": key, "is_here": name == here}
+        {"url": page_url(context, name), "text": texts[name], "key": key, "current": _current(name, here)}
         for name, key in NAVIGATION
         if name in PAGES and PAGES[name].may(request.user)
     ]
+
+
+def _current(name: str, here: str) -> str:
+    """For readers of screens too: the page itself, or one of those behind it."""
+    if name == here:
+        return "page"
+    is_behind = name == f"{here.partition('_')[0]}_changelist" and here not in dict(NAVIGATION)
+    return "true" if is_behind else ""
 
 
 @register.simple_tag(takes_context=True)

@@ -61,3 +61,11 @@ def test_the_names_of_pages_are_unique() -> None:
 def test_nothing_is_registered_twice(page_url: Callable[..., str]) -> None:
     assert {model for model in admin.site._registry if model._meta.app_label == "jobs_app"} == set(MENU)
     assert Client().get(page_url(ENTRIES[0].name)).status_code == 302
+
+
+def test_a_page_behind_an_entry_shows_which_one_and_leads_back(visitor: Visitor, page_url: Callable[..., str]) -> None:
+    listing = page_url("queuestate_changelist")
+    page = visitor(everything=True).get(page_url("queuestate_pause", "mail")).text
+    assert re.findall(r'href="([^"]+)"[^>]*aria-current="true"', page) == [listing]
+    breadcrumbs = page.partition("breadcrumbs")[2].partition("jobs-nav")[0]
+    assert f'href="{listing}"' in breadcrumbs
