@@ -208,4 +208,5 @@ def _thing(scope: str, name: str) -> str:
 
 
 def _moment(moment: datetime) -> str:
-    return formats.date_format(timezone.localtime(moment), "SHORT_DATETIME_FORMAT")
+    local = timezone.localtime(moment)
+    return f"{formats.date_format(local, 'SHORT_DATE_FORMAT')} {local:%H:%M} {local.tzname()}"

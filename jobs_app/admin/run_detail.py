@@ -18,7 +18,7 @@ from jobs_app.admin.visits import Visit
 from jobs_app.admin.workers import STATUSES
 from jobs_app.insights import attempts, run_facts, runs
 from jobs_app.insights.run_facts import MOST_ITEMS, RunFacts
-from jobs_app.insights.timeline import badge_of, seconds_of, timeline
+from jobs_app.insights.timeline import badge_of, seconds_of, timeline, why_ended
 from jobs_app.models import JobAttempt
 from jobs_app.redaction import redact
 from jobs_app.text import visible
@@ -50,6 +50,7 @@ def _shown(visit: Visit, facts: RunFacts) -> dict[str, Any]:
         "reasons": [(reason, link_to(visit, reason.target)) for reason in facts.reasons],
         "acts": offered(visit, facts),
         "worker_badge": STATUSES.get(facts.worker_status, ("bad", _("gone"))),
+        "why_ended": why_ended(facts.run.done_reason),
         "moments": timeline(facts),
         "attempts": [_attempt(visit, each) for each in facts.attempts.attempts],
         "documents": _documents(facts) if visit.may("view_payload") else None,

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs_app import durations
 from jobs_app.insights.run_facts import RunFacts
@@ -19,6 +20,20 @@ class Moment(NamedTuple):
     text: str
 
 
+WHY_ENDED = {
+    "cancelled": gettext_lazy("somebody cancelled it"),
+    "exhausted": gettext_lazy("its attempts are used up"),
+    "expired": gettext_lazy("nobody started it in time"),
+    "interrupted": gettext_lazy("it was interrupted, and may not be tried again"),
+    "lost": gettext_lazy("it lost its worker, and may not be tried again"),
+    "marked_failed": gettext_lazy("somebody marked it as failed"),
+    "permanent": gettext_lazy("its error is not to be retried"),
+    "quarantined": gettext_lazy("it took its worker with it time and again"),
+    "stuck": gettext_lazy("it made no progress"),
+    "superseded": gettext_lazy("a newer one took its place"),
+    "timeout": gettext_lazy("it took longer than it may"),
+    "worker_done": gettext_lazy("its worker stopped"),
+}
 BADGES = {"success": "ok", "error": "bad", "timeout": "bad", "lost": "bad", "crashed": "bad"}
 
 
@@ -30,6 +45,11 @@ def timeline(facts: RunFacts) -> list[Moment]:
 def badge_of(outcome: str) -> str:
     """The kind of badge that an attempt's outcome has; one that was not its own fault is idle."""
     return BADGES.get(outcome, "idle")
+
+
+def why_ended(reason: str) -> str:
+    """In words; a host's own reason as it is."""
+    return str(WHY_ENDED.get(reason, reason))
 
 
 def seconds_of(attempt: JobAttempt) -> float | None:
@@ -51,7 +71,7 @@ def _moments(facts: RunFacts) -> Iterator[Moment]:
     for event in facts.events:
         yield Moment(event.at, "info", _by(event.action, event.actor))
     if run.finished_at:
-        reason = f": {run.done_reason}" if run.done_reason else ""
+        reason = f": {why_ended(run.done_reason)}" if run.done_reason else ""
         yield Moment(run.finished_at, run.state, f"{run.get_state_display()}{reason}")
 
 
