@@ -46,6 +46,7 @@ ORIGIN_TEXTS: dict[str, Any] = {
     Origin.SOURCE: gettext_lazy("source"),
     Origin.ADMIN: gettext_lazy("admin"),
 }
+LONGEST = 500  # more than any name has; a database refuses patterns without end
 STATE_KINDS = {ACTIVE: "ok", PAUSED: "warn", DISABLED: "bad", RETIRED: "idle", DONE: "idle"}
 
 
@@ -64,8 +65,10 @@ def read_filter(given: Mapping[str, Any]) -> ScheduleFilter:
     """OptionInvalid for what cannot be meant: left out, it would mean more schedules than anybody asked for."""
     found = {name: str(given.get(parameter) or "") for parameter, name in PARAMETERS.items()}
     for name, value in found.items():
-        if UNSTORABLE.search(value):
-            raise OptionInvalid(_("%(name)s has characters that no schedule has.") % {"name": LABELS[name]})
+        if len(value) > LONGEST or UNSTORABLE.search(value):
+            raise OptionInvalid(
+                _("%(name)s has characters that no schedule has, or too many.") % {"name": LABELS[name]}
+            )
     search = found.pop("search")
     return ScheduleFilter(**{name: value or None for name, value in found.items()}, search=search)
 
