@@ -14,9 +14,8 @@ from django.db.models.functions import Left
 from jobs_app.insights import run_keys
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.run_filter_values import exactly
-from jobs_app.insights.run_keys import pinned
 from jobs_app.insights.run_order import NEWEST
-from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.database import database_now, pinned_reading
 from jobs_app.models import JobAttempt, State
 
 MOST_FAILURES = 10_000  # looked at
@@ -52,7 +51,7 @@ def failures(connection: BaseDatabaseWrapper, chosen: RunFilter = LAST_DAY, *, m
     """Of the runs that a filter means, those that failed and were not run again since."""
     asked = replace(chosen, state=State.FAILED.value, open=True)
     now = database_now(connection)
-    with pinned(connection):
+    with pinned_reading(connection):
         reading = run_keys.finished(connection, asked, now, NEWEST)
         failed = _read(connection, reading.first(most))
         is_capped = reading.is_more(most)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Count, F, Sum
 
-from jobs_app.lifecycle.database import database_now, is_postgres, pinned_transaction
+from jobs_app.lifecycle.database import database_now, pinned_reading
 from jobs_app.lifecycle.loose_scans import each_value
 from jobs_app.lifecycle.pauses import in_force
 from jobs_app.lifecycle.retention import types_in_history
@@ -202,11 +201,10 @@ def _ended(connection: BaseDatabaseWrapper, names: set[str], now: datetime) -> d
 
 
 def _last_errors(connection: BaseDatabaseWrapper) -> dict[str, LastError]:
-    """Pinned, since a history without fresh statistics is otherwise read as a whole and sorted."""
     runs = JobRun.objects.using(connection.alias).filter(state=State.FAILED).order_by("-queued_at", "-id")
     columns = ("job_type", "id", "finished_at", "error")
     found: dict[str, LastError] = {}
-    with pinned_transaction(connection) if is_postgres(connection) else nullcontext():
+    with pinned_reading(connection):
         for name, run_id, at, error in runs.values_list(*columns)[:MOST_FAILED]:
             found.setdefault(name, LastError(run_id, at, error[:LONGEST_ERROR]))
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
 from jobs_app.lifecycle.bounded import held
-from jobs_app.lifecycle.database import is_postgres, pinned_transaction, read_sqlite_time, sqlite_time
+from jobs_app.lifecycle.database import is_postgres, pinned_reading, read_sqlite_time, sqlite_time
 from jobs_app.models import JobRun, State
 
 LOOK_BACK = timedelta(days=7)
@@ -61,7 +60,7 @@ def of_types(connection: BaseDatabaseWrapper, job_types: Sequence[str], *, now: 
         given = [
             value for name in names for value in (name, name, _stored_moment(connection, now - LOOK_BACK), MOST_RUNS)
         ]
-        with _pinned(connection), connection.cursor() as cursor:
+        with pinned_reading(connection), connection.cursor() as cursor:
             cursor.execute(sql, given)
             for job_type, state, *moments in cursor.fetchall():
                 found[job_type].append(_Run(state, *(_moment(connection, moment) for moment in moments)))
@@ -91,13 +90,8 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def _newest(connection: BaseDatabaseWrapper, runs: QuerySet[JobRun]) -> list[_Run]:
-    """Pinned, since a history without fresh statistics is otherwise read as a whole and sorted."""
-    with _pinned(connection):
+    with pinned_reading(connection):
         return [_Run(*row) for row in runs.values_list(*_Run._fields)[:MOST_RUNS]]
-
-
-def _pinned(connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
-    return pinned_transaction(connection) if is_postgres(connection) else nullcontext()
 
 
 def _stored_moment(connection: BaseDatabaseWrapper, moment: datetime) -> Any:

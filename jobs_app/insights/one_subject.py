@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +10,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.insights.runs import status_of
 from jobs_app.insights.subjects import MOST_LIVE, is_live_capped
-from jobs_app.lifecycle.database import is_postgres, pinned_transaction
+from jobs_app.lifecycle.database import pinned_reading
 from jobs_app.models import Job, JobRun, State
 
 LIVE_SHOWN = 50
@@ -53,8 +52,7 @@ def live(connection: BaseDatabaseWrapper, subject: str, now: datetime, *, limit:
 
 
 def last_runs(connection: BaseDatabaseWrapper, subject: str, *, limit: int = RUNS_SHOWN) -> list[JobRun]:
-    """Those that ended, the newest first, by the index that has the subject. Pinned, since a history without fresh
-    statistics is otherwise read as a whole and sorted."""
+    """Those that ended, the newest first, by the index that has the subject."""
     rows = JobRun.objects.using(connection.alias).filter(subject=subject).order_by("-queued_at", "-id")
-    with pinned_transaction(connection) if is_postgres(connection) else nullcontext():
+    with pinned_reading(connection):
         return list(rows.only(*RUN_COLUMNS)[:limit])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from django.db.models import QuerySet
 from jobs_app.insights import attempts, processes, runs
 from jobs_app.insights.attempts import AttemptPage
 from jobs_app.insights.waiting import Reason, waiting_because
-from jobs_app.lifecycle.database import is_postgres, pinned_transaction
+from jobs_app.lifecycle.database import pinned_reading
 from jobs_app.lifecycle.overdue import overdue_seconds, timeout_of
 from jobs_app.lifecycle.presence import is_late
 from jobs_app.lifecycle.stale import Stale, judge
@@ -107,7 +106,7 @@ def read(
 ) -> RunFacts:
     """RunNotFound where no run has this id. `before` is where the page of its attempts begins."""
     run = runs.get(run_id)  # before a transaction of ours: what it raises would spoil a host's
-    with pinned_transaction(connection) if is_postgres(connection) else nullcontext():
+    with pinned_reading(connection):
         tries = attempts.page(connection, run_id, before=before, with_logs=with_logs)
         return _read(connection, run, tries)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -16,7 +15,6 @@ from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.run_match import Conditions, all_of
 from jobs_app.insights.run_order import BY_ID, NEWEST, Key, Order
 from jobs_app.lifecycle.bounded import among, held
-from jobs_app.lifecycle.database import is_postgres, pinned_transaction
 from jobs_app.models import Job, JobRun
 
 MOST_ROWS = 100_000  # looked at for one answer, where no index has what is asked for
@@ -39,7 +37,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """The rows of one table that a filter means, in one order. To be read while the plan is `pinned`."""
+    """The rows of one table that a filter means, in one order. To be read with `pinned_reading`."""
 
     model: type[Job] | type[JobRun]
     connection: BaseDatabaseWrapper
@@ -125,11 +123,6 @@ def finished(connection: BaseDatabaseWrapper, chosen: RunFilter, now: datetime, 
     if lead := access.lead.removeprefix("-"):
         conditions[lead] = held(lead, getattr(chosen, lead), JobRun)
     return Reading(model=JobRun, connection=connection, conditions=conditions, access=access, order=order)
-
-
-def pinned(connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
-    """Without fresh statistics a history is otherwise read as a whole and sorted."""
-    return pinned_transaction(connection) if is_postgres(connection) else nullcontext()
 
 
 _Fits = Callable[[RunFilter], Any]

@@ -13,10 +13,10 @@ from django.db.models import OuterRef, Subquery
 
 from jobs_app.insights import run_keys
 from jobs_app.insights.run_filter import RunFilter
-from jobs_app.insights.run_keys import Found, Reading, pinned
+from jobs_app.insights.run_keys import Found, Reading
 from jobs_app.insights.run_order import Key, Order, order_of
 from jobs_app.insights.runs import readable
-from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.database import database_now, pinned_reading
 from jobs_app.models import JobAttempt, Run
 
 PAGE_SIZE = 50
@@ -51,7 +51,7 @@ def page(
 ) -> RunPage:
     """The runs after `older` or before `newer`; else the first ones."""
     now = database_now(connection)
-    with pinned(connection):
+    with pinned_reading(connection):
         if newer is not None:
             found = _read(connection, chosen, newer, now=now, size=size, back=True)
             if len(found.runs) == size or found.searched_to:
@@ -68,7 +68,7 @@ def each(
     now = database_now(connection)
     frozen, place, left = chosen.frozen(now), None, most
     while left > 0:
-        with pinned(connection):
+        with pinned_reading(connection):
             found = _read(connection, frozen, place, now=now, size=min(left, EXPORT_SIZE), large=large)
         yield from found.runs
         left -= len(found.runs)
@@ -81,7 +81,7 @@ def count(connection: BaseDatabaseWrapper, chosen: RunFilter, *, most: int = MOS
     """Exactly, up to so many."""
     total, is_capped = 0, False
     now = database_now(connection)
-    with pinned(connection):
+    with pinned_reading(connection):
         for reading in readings(connection, chosen, now, order_of(chosen)):
             total += reading.rows()[: most + 1].count()
             is_capped = is_capped or (total <= most and reading.may_be_cut and reading.is_more())
@@ -125,7 +125,7 @@ def by_id(connection: BaseDatabaseWrapper, ids: Sequence[UUID], *, large: bool =
     """The runs with these ids, in their order; without their large columns, unless they are asked for."""
     last = JobAttempt.objects.using(connection.alias).filter(job_id=OuterRef("pk"), number=OuterRef("attempts"))
     asked = readable(connection).filter(pk__in=ids).defer(*(() if large else LARGE))
-    with pinned(connection):
+    with pinned_reading(connection):
         found: dict[Any, Run] = {
             run.pk: run for run in asked.annotate(error_class=Subquery(last.values("error_class")))
         }

@@ -14,11 +14,11 @@ from jobs_app.errors import OptionInvalid
 from jobs_app.insights import run_keys, run_list
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.run_filter_values import FINISHED_STATES
-from jobs_app.insights.run_keys import Reading, pinned
+from jobs_app.insights.run_keys import Reading
 from jobs_app.insights.run_list import Counted
 from jobs_app.insights.run_order import BY_ID, Key, order_of
 from jobs_app.lifecycle.control.bulk import MOST_AT_ONCE, Part
-from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.database import database_now, pinned_reading
 from jobs_app.models import Run
 from jobs_app.registry import registry
 
@@ -51,7 +51,7 @@ class RunSelection:
 
     def take(self, place: str, limit: int) -> Part:
         after = Key.read(place) if place else None
-        with pinned(self.connection):
+        with pinned_reading(self.connection):
             found = self._reading().keys(after, limit=limit)
         keys = found.keys
         on = keys[-1] if len(keys) == limit else found.reached
@@ -94,7 +94,7 @@ def look(selection: RunSelection, verb: str, user: Any) -> Look:
     """Nothing is changed, or locked."""
     first = selection.take("", MOST_AT_ONCE + 1)
     counted = run_list.count(selection.connection, selection.chosen)
-    with pinned(selection.connection):
+    with pinned_reading(selection.connection):
         rows = run_list.by_id(selection.connection, first.ids[:MOST_AT_ONCE])
     reasons = _why_not_again(rows, user) if verb == "retry" else Counter()
     is_large = len(first.ids) > MOST_AT_ONCE or first.place is not None

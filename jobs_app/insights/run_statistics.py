@@ -10,11 +10,10 @@ from django.db.models import Count, Q
 
 from jobs_app.insights import run_keys
 from jobs_app.insights.run_filter import RunFilter
-from jobs_app.insights.run_keys import pinned
 from jobs_app.insights.run_match import live_state
 from jobs_app.insights.run_order import BY_ID, NEWEST
 from jobs_app.insights.runs import RETRYING, SCHEDULED
-from jobs_app.lifecycle.database import database_now
+from jobs_app.lifecycle.database import database_now, pinned_reading
 from jobs_app.models import FINISHED, State
 
 MOST_LOOKED_AT = 10_000  # the newest live ones, and the newest that have ended
@@ -47,7 +46,7 @@ def statistics(connection: BaseDatabaseWrapper, chosen: RunFilter, *, most: int 
     # Spelled out, since some states have another default.
     everywhere = replace(stateless, window=stateless.window or stateless.default_window)
     now = database_now(connection)
-    with pinned(connection):
+    with pinned_reading(connection):
         live, is_live_capped = _live(connection, everywhere, now, most)
         ended, is_ended_capped = _ended(connection, everywhere, now, most)
     counts = live | ended

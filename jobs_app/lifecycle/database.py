@@ -161,6 +161,12 @@ def pinned_transaction(connection: BaseDatabaseWrapper) -> Iterator[None]:
         yield
 
 
+def pinned_reading(connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
+    """The same for who only reads, and takes no write lock of SQLite: without fresh statistics a table is otherwise
+    read as a whole, and sorted."""
+    return pinned_transaction(connection) if is_postgres(connection) else nullcontext()
+
+
 @contextmanager
 def own_plan(connection: BaseDatabaseWrapper, *, is_ours: bool = False) -> Iterator[None]:
     """A pin lasts until the transaction ends. A host's transaction, which goes on after us, gets its own plan back."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from datetime import datetime, timedelta
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -16,7 +15,7 @@ from jobs_app.insights.waiting.line import line_reasons
 from jobs_app.insights.waiting.reasons import Case, Reason, told
 from jobs_app.insights.waiting.stops import later_reasons, pause_reasons, window_reasons
 from jobs_app.insights.waiting.workers import slot_reasons, unserved_reasons
-from jobs_app.lifecycle.database import is_postgres, pinned_transaction
+from jobs_app.lifecycle.database import pinned_reading
 from jobs_app.models import Run, State
 
 SOON = timedelta(hours=1)
@@ -30,7 +29,7 @@ def waiting_because(connection: BaseDatabaseWrapper, run: Run, now: datetime) ->
     """
     if run.state != State.QUEUED:
         return []
-    with pinned_transaction(connection) if is_postgres(connection) else nullcontext():
+    with pinned_reading(connection):
         return _reasons(Case(connection, run, now))
 
 
