@@ -156,26 +156,34 @@ def _measure(client: Any, case: Case, requests: int) -> Measured:
     from django.test.utils import CaptureQueriesContext
     from django.urls import reverse
 
+    from jobs_app.insights.snapshots import snapshots
+
     address = f"{reverse(f'admin:jobs_app_{case.page}', args=case.arguments)}?{case.query}"
     for _ in range(WARMING):
         client.get(address)
+    snapshots.clear()
     with CaptureQueriesContext(connection) as caught:
         response = client.get(address)
+    queries = caught.captured_queries  # the next request forgets them
     if response.status_code != 200:
         raise RuntimeError(f"{address} answered {response.status_code}")
-    took = [_timed(lambda: client.get(address)) for _ in range(requests)]
+    took = [_timed(client, address) for _ in range(requests)]
     return Measured(
         p50=percentile(took, 50),
         p95=percentile(took, 95),
-        queries=len(caught),
-        slowest_query=max((float(query["time"]) * 1000 for query in caught), default=0),
+        queries=len(queries),
+        slowest_query=max((float(query["time"]) * 1000 for query in queries), default=0),
         kibibytes=len(response.content) / 1024,
     )
 
 
-def _timed(act: Callable[[], object]) -> float:
+def _timed(client: Any, address: str) -> float:
+    """With everything read anew: what the dashboard keeps for a moment would be all that is measured."""
+    from jobs_app.insights.snapshots import snapshots
+
+    snapshots.clear()
     began = time.perf_counter()
-    act()
+    client.get(address)
     return (time.perf_counter() - began) * 1000
 
 
@@ -186,7 +194,7 @@ def _compared(sizes: Sequence[int], results: Sequence[dict[Case, Measured]]) -> 
     for title, (case, first) in by_title[0].items():
         last = by_title[-1][title][1]
         grown = ratio(last.p95, first.p95)
-        is_missed = case.is_indexed and ((grown or 0) > TARGET or last.queries != first.queries)
+        is_missed = case.is_indexed and ((grown or 0) > TARGET or last.queries > first.queries)
         told = {str(size): asdict(each[title][1]) for size, each in zip(sizes, by_title, strict=True)}
         rows.append({"case": title, "is_indexed": case.is_indexed, "ratio": grown, "is_missed": is_missed, **told})
     return rows
