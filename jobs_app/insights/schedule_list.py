@@ -11,7 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
 from jobs_app.insights import schedules
-from jobs_app.insights.keyset import behind
+from jobs_app.lifecycle.bounded import beyond
 from jobs_app.lifecycle.database import database_now
 from jobs_app.lifecycle.schedule_filter import PAUSED, STATES, ScheduleFilter
 from jobs_app.models import JobRun, ScheduleState
@@ -87,7 +87,7 @@ def matched(connection: BaseDatabaseWrapper, wanted: ScheduleFilter, *, most: in
 def _behind(rows: QuerySet[ScheduleState], mark: Sequence[str] | None, backwards: bool) -> QuerySet[ScheduleState]:
     order = [f"-{name}" for name in schedules.ORDER] if backwards else schedules.ORDER
     if mark is not None:
-        rows = rows.filter(behind(schedules.ORDER, mark, backwards=backwards))
+        rows = rows.filter(beyond(schedules.ORDER, mark, descending=backwards, model=ScheduleState))
     return rows.order_by(*order)
 
 

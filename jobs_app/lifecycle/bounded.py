@@ -22,11 +22,11 @@ def among(rows: QuerySet[Row]) -> QuerySet[Row]:
 
 
 def beyond(names: Sequence[str], values: Sequence[Any], *, descending: bool, model: type[Model]) -> Q:
-    """Rows after this one in the order of these columns. One comparison of both columns at once is answered by their
+    """Rows after this one in the order of these columns. One comparison of all columns at once is answered by their
     index, also where thousands of rows share the first; `a < 1 OR a = 1 AND b < 2` is not."""
     fields: list[Any] = [model._meta.get_field(name) for name in names]
     given = [Value(value, output_field=field) for value, field in zip(values, fields, strict=True)]
-    return Q(_Comparison(_Pair(*names), _Pair(*given), arg_joiner=" < " if descending else " > "))
+    return Q(_Comparison(_Tuple(*names), _Tuple(*given), arg_joiner=" < " if descending else " > "))
 
 
 def held(name: str, value: Any, model: type[Model]) -> Q:
@@ -53,7 +53,7 @@ class _Rows(BaseTable):
         return _Rows(self.table_name, change_map.get(self.table_alias, self.table_alias), self._rows)
 
 
-class _Pair(Func):
+class _Tuple(Func):
     template = "(%(expressions)s)"
     output_field = BooleanField()  # it has none, and is only compared
 
