@@ -25,7 +25,7 @@ SIDE_BY_SIDE := -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test browser test-sqlite test-postgres lint format slow bench bench-peers messages matrix spec clean
+.PHONY: help demo test browser test-sqlite test-postgres lint format images slow bench bench-peers messages matrix spec clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,9 @@ test-sqlite: $(VENV)/dev.stamp  ## the suite on SQLite; ARGS="-k claim" for a pa
 test-postgres: $(VENV)/dev.stamp  ## the suite on PostgreSQL, likewise
 	@echo "==== pytest on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
 	@exec $(ON_POSTGRES) $(PY) -m pytest $(SIDE_BY_SIDE) $(ARGS)
+
+images: browser  ## take the pictures of docs/images anew, from a site with made-up data
+	@exec env -u DATABASE_URL $(PY) -m tests.browser.pictures
 
 slow: $(VENV)/dev.stamp  ## the tests that take long, on PostgreSQL
 	@echo "==== slow tests on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="

@@ -32,7 +32,7 @@ SELECT {ID.format(at="queued_at", number="n")}, state, 'type-' || type, 'queue-'
   FROM (SELECT n, n %% {TYPES} AS type, now() - (%(size)s - n) * (interval '{DAYS} days' / %(size)s) AS queued_at,
                interval '1 ms' * (n * 7 %% 2000) AS wait, interval '1 ms' * (50 + n * 31 %% 5000) AS length,
                CASE WHEN n %% 50 = 0 THEN 'failed' WHEN n %% 100 = 1 THEN 'cancelled' ELSE 'succeeded' END AS state
-          FROM generate_series(%(first)s, %(last)s) AS n) AS past
+          FROM generate_series(%(first)s::bigint, %(last)s) AS n) AS past
 """
 ATTEMPTS = """
 INSERT INTO jobs_app_jobattempt (job_id, number, token, worker_id, started_at, finished_at, outcome, success,

@@ -10,14 +10,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from benchmarks import admin_history, machine
-from benchmarks.databases import own_databases, run
+from benchmarks.databases import Databases, own_databases, run
 from benchmarks.figures import percentile, ratio
 
 RESULTS = Path(__file__).resolve().parent / "results" / "admin-pages.json"
@@ -120,35 +120,56 @@ def cases() -> list[Case]:
 
 def main() -> int:
     options = _arguments()
-    began, about = time.perf_counter(), machine.facts(os.environ["DATABASE_URL"])
+    about = machine.facts(os.environ["DATABASE_URL"])
     with own_databases(**SETTINGS) as databases:
         admin_history.declare()
-        results = []
-        for size in options.sizes:
-            databases.make(str(size))
-            databases.use(str(size))
-            admin_history.fill(size)
-            _say(f"{size:,} runs are there after {time.perf_counter() - began:.0f} s")
-            results.append(_measure_all(options))
-    rows = _compared(options.sizes, results)
+        histories = [_made(databases, size) for size in options.sizes]
+        rows = [_compared(case, told) for case, told in _side_by_side(databases, histories, options)]
     _print(rows, options.sizes)
     report = {"machine": about, "sizes": options.sizes, "requests": options.requests, "target": TARGET, "cases": rows}
     options.out.write_text(json.dumps(report, indent=1) + "\n")
     return 1 if any(row["is_missed"] for row in rows) else 0
 
 
-def _measure_all(options: argparse.Namespace) -> dict[Case, Measured]:
+@dataclass(frozen=True)
+class History:
+    """One database, somebody who is logged in to it, and what is looked at there."""
+
+    size: int
+    client: Any
+    cases: list[Case]
+
+
+def _made(databases: Databases, size: int) -> History:
     from django.contrib.auth import get_user_model
     from django.test import Client
 
+    began = time.perf_counter()
+    databases.make(str(size))
+    databases.use(str(size))
+    admin_history.fill(size)
     client = Client()
     client.force_login(get_user_model().objects.create_superuser("ada"))
-    measured = {}
-    for case in cases():
-        if options.only in case.title:
-            measured[case] = _measure(client, case, options.requests)
-            _say(f"{case.title}: {measured[case].p95:.0f} ms, {measured[case].queries} queries")
-    return measured
+    _say(f"{size:,} runs took {time.perf_counter() - began:.0f} s to make")
+    return History(size, client, cases())
+
+
+def _side_by_side(
+    databases: Databases, histories: Sequence[History], options: argparse.Namespace
+) -> Iterator[tuple[Case, dict[int, Measured]]]:
+    """Case by case, first beside one history and then beside the other: what else the machine does is the same to both.
+
+    Ids of runs are others in each of them.
+    """
+    for place, case in enumerate(histories[0].cases):
+        if options.only not in case.title:
+            continue
+        told: dict[int, Measured] = {}
+        for history in histories:
+            databases.use(str(history.size))
+            told[history.size] = _measure(history.client, history.cases[place], options.requests)
+        _say(f"{case.title}: " + ", ".join(f"{each.p95:.0f} ms, {each.queries} queries" for each in told.values()))
+        yield case, told
 
 
 def _measure(client: Any, case: Case, requests: int) -> Measured:
@@ -187,17 +208,12 @@ def _timed(client: Any, address: str) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def _compared(sizes: Sequence[int], results: Sequence[dict[Case, Measured]]) -> list[dict[str, Any]]:
-    """By title, since ids of runs are others in each database."""
-    by_title = [{case.title: (case, told) for case, told in result.items()} for result in results]
-    rows = []
-    for title, (case, first) in by_title[0].items():
-        last = by_title[-1][title][1]
-        grown = ratio(last.p95, first.p95)
-        is_missed = case.is_indexed and ((grown or 0) > TARGET or last.queries > first.queries)
-        told = {str(size): asdict(each[title][1]) for size, each in zip(sizes, by_title, strict=True)}
-        rows.append({"case": title, "is_indexed": case.is_indexed, "ratio": grown, "is_missed": is_missed, **told})
-    return rows
+def _compared(case: Case, told: dict[int, Measured]) -> dict[str, Any]:
+    first, *_, last = told.values()
+    grown = ratio(last.p95, first.p95)
+    is_missed = case.is_indexed and ((grown or 0) > TARGET or last.queries > first.queries)
+    row = {"case": case.title, "is_indexed": case.is_indexed, "ratio": grown, "is_missed": is_missed}
+    return row | {str(size): asdict(each) for size, each in told.items()}
 
 
 def _print(rows: Sequence[dict[str, Any]], sizes: Sequence[int]) -> None:

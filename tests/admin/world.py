@@ -26,6 +26,7 @@ from jobs_app.models import (
 from jobs_app.registry import registry
 
 ALIVE, GONE = "worker-alive", "worker-gone"
+KNOWN = ["charge-card", "nightly-export", "poll-prices", "send-report", "sync-stock"]  # to workers; crunch is not
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 TRACEBACK = 'Traceback (most recent call last):\n  File "shop/jobs.py", line 36\nConnectionError: no answer'
 
@@ -131,6 +132,7 @@ def _workers(now: datetime) -> None:
             pid=7,
             version="1",
             queues=["default", "reports"],
+            job_types=KNOWN,
             concurrency=10,
             busy=1,
             rss_bytes=50_000_000,

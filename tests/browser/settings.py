@@ -16,6 +16,7 @@ THEMES = {
     "jazzmin": ["jazzmin"],
 }
 THEME = os.environ.get("BROWSER_THEME", "stock")
+TIME_ZONE = "UTC"
 LANGUAGE_CODE = os.environ.get("BROWSER_LANGUAGE", "en")
 
 ALLOWED_HOSTS = ["127.0.0.1"]
