@@ -43,6 +43,8 @@ def make_gallery() -> World:
             subject=branch,
             defaults={"origin": "source", "interval_seconds": 900, "next_run_at": now + random.random() * MINUTE * 40},
         )
+    for schedule in ScheduleState.objects.filter(job_type="nightly-export"):
+        ScheduleState.objects.filter(pk=schedule.pk).update(next_run_at=schedule.timetable.first(now))
     _history(now, random)
     _waiting(now, random)
     for minutes in range(1, ROLLED_UP + 1):
