@@ -24,6 +24,12 @@ def pretty(value: Any) -> str:
     return visible(json.dumps(value, indent=2, ensure_ascii=False, default=str))
 
 
+def json_to_type(value: Any) -> str:
+    """JSON as people change it: what no page can send is written as JSON writes it."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def head(text: str, *, limit: int = MOST_CHARACTERS) -> Excerpt:
     return Excerpt(visible(text[:limit]), len(text) > limit)
 

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from jobs_app import values
+from jobs_app.admin.documents import json_to_type
 from jobs_app.admin.durations import seconds_or_text
 from jobs_app.errors import PayloadInvalid
 from jobs_app.strict_json import loads
@@ -45,7 +46,7 @@ class JsonField(forms.Field):
     def prepare_value(self, value: Any) -> Any:
         if value is None or isinstance(value, Typed):
             return value
-        return json.dumps(value, indent=2, ensure_ascii=False)
+        return json_to_type(value)
 
 
 class TextField(forms.CharField):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -16,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from jobs_app import cron
 from jobs_app.admin.acts import ActForm
+from jobs_app.admin.documents import json_to_type
 from jobs_app.admin.durations import DurationField, seconds_or_text, typed_as
 from jobs_app.errors import JobsError, PayloadInvalid
 from jobs_app.models import CatchUp, Overlap, ScheduleState
@@ -190,7 +190,7 @@ class EditForm(ScheduleForm):
     def initial_of(row: ScheduleState) -> dict[str, Any]:
         """The row as it would be typed. Secrets are hidden, and stay as they are where nobody types others."""
         besides = {name: getattr(row, COLUMNS.get(name, name)) for name in BESIDES}
-        payload = json.dumps(redact(row.payload), indent=2, ensure_ascii=False) if row.payload else ""
+        payload = json_to_type(redact(row.payload)) if row.payload else ""
         return {**besides, "payload": payload, **_typed_when(row)}
 
     def changed_options(self) -> dict[str, Any]:
