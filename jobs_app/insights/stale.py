@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.ids import uuid7
-from jobs_app.lifecycle.database import is_postgres, read_sqlite_time, read_uuid, sqlite_time
+from jobs_app.lifecycle.database import is_postgres, pinned_reading, read_sqlite_time, read_uuid, sqlite_time
 from jobs_app.lifecycle.stale import KINDS, Stale, find_stale
 from jobs_app.models import ControlEvent, JobRun, WorkerState
 from jobs_app.registry import SYSTEM_NAMES
@@ -66,7 +66,7 @@ def lost_attempts(
     given: dict[str, Any] = {"first": first, "since": since}
     if not is_postgres(connection):
         given = {"first": first.hex, "since": sqlite_time(since)}
-    with connection.cursor() as cursor:
+    with pinned_reading(connection), connection.cursor() as cursor:
         cursor.execute(LOST, given | {"among": among, "limit": limit})
         return [_lost(connection, row) for row in cursor.fetchall()]
 
@@ -86,7 +86,8 @@ def _lost(connection: BaseDatabaseWrapper, row: tuple[Any, ...]) -> LostAttempt:
 def done_by_itself(connection: BaseDatabaseWrapper, now: datetime, *, limit: int = MOST_LOST) -> list[ControlEvent]:
     """What the app's own chore moved on in the last day, newest first."""
     rows = ControlEvent.objects.using(connection.alias).filter(at__gte=now - DAY, actor=RECONCILER)
-    return list(rows.order_by("-at", "-id")[:limit])
+    with pinned_reading(connection):
+        return list(rows.order_by("-at", "-id")[:limit])
 
 
 def last_check(connection: BaseDatabaseWrapper) -> datetime | None:

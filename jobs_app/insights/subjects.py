@@ -13,7 +13,7 @@ from django.db.models import Count
 
 from jobs_app.capacity import Load
 from jobs_app.insights.busiest import busiest
-from jobs_app.lifecycle.database import database_now, now_parameter, now_sql
+from jobs_app.lifecycle.database import database_now, now_parameter, now_sql, pinned_reading
 from jobs_app.lifecycle.pauses import in_force
 from jobs_app.models import Job, JobRun, Pause, Scope, State
 
@@ -105,7 +105,7 @@ def is_live_capped(connection: BaseDatabaseWrapper) -> bool:
 def _names(connection: BaseDatabaseWrapper, prefix: str, after: str, limit: int) -> list[str]:
     given: dict[str, Any] = {"prefix": prefix, "length": len(prefix), "after": after, "limit": limit}
     given |= {"most_live": MOST_LIVE, "most_recent": MOST_RECENT, "now": now_parameter(connection)}
-    with connection.cursor() as cursor:
+    with pinned_reading(connection), connection.cursor() as cursor:
         cursor.execute(NAMES.format(now=now_sql(connection)), given)
         return [name for (name,) in cursor.fetchall()]
 
@@ -129,7 +129,8 @@ def _running(connection: BaseDatabaseWrapper, names: Sequence[str]) -> dict[str,
 def _failed(connection: BaseDatabaseWrapper, now: datetime) -> Counter[str]:
     rows = JobRun.objects.using(connection.alias).filter(state=State.FAILED, queued_at__gte=now - FAILED_WITHIN)
     newest = rows.order_by("-queued_at", "-id").values_list("subject", flat=True)
-    return Counter(newest[: MOST_FAILED + 1])
+    with pinned_reading(connection):
+        return Counter(newest[: MOST_FAILED + 1])
 
 
 def _pauses(connection: BaseDatabaseWrapper, names: Sequence[str], now: datetime) -> dict[str, Pause]:

@@ -9,15 +9,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
+from jobs_app.lifecycle.bounded import among
+from jobs_app.lifecycle.database import pinned_reading
 from jobs_app.lifecycle.rollups import MINUTE, WIDTH, minute_of
 from jobs_app.models import StatSample
 
 MINUTES = 60
 RATE_MINUTES = 5  # over which in and out are told: one alone would jump
 TREND_MINUTES = 15
-MOST_SAMPLES = 50_000  # read for the queues: 250 of them
+MOST_SAMPLES = 200_000  # looked at, the newest: those of a few hundred queues and job types
 OF_QUEUES = ("waiting", "enqueued", "finished")
 SUCCEEDED, FAILED, CANCELLED = ENDED = ("ended.succeeded", "ended.failed", "ended.cancelled")
 
@@ -71,8 +73,10 @@ def last_hour(connection: BaseDatabaseWrapper, now: datetime) -> Hour:
     """The whole minutes before this one; three queries."""
     last = minute_of(now)
     first = last - MINUTES * MINUTE
-    series = _of_queues(connection, first)
-    by_minute, by_type = (_ended(connection, first, each) for each in ("at", "name"))
+    with pinned_reading(connection):
+        samples = _samples(connection, first)
+        series = _of_queues(samples)
+        by_minute, by_type = (_ended(samples, each) for each in ("at", "name"))
     waiting = _summed([points["waiting"] for points in series.values()])
     newest = max((at for points in series.values() for at in points["waiting"]), default=None)
     return Hour(
@@ -89,18 +93,23 @@ Points = Mapping[datetime, float]
 Sums = Mapping[tuple[Any, str], int]  # by minute or job type, and series
 
 
-def _of_queues(connection: BaseDatabaseWrapper, first: datetime) -> dict[str, dict[str, dict[datetime, float]]]:
-    rows = StatSample.objects.using(connection.alias).filter(series__in=OF_QUEUES, seconds=WIDTH, at__gte=first)
+def _samples(connection: BaseDatabaseWrapper, first: datetime) -> QuerySet[StatSample]:
+    """By the index of their time: the one that begins with a series has all its minutes of all months."""
+    rows = StatSample.objects.using(connection.alias).filter(at__gte=first)
+    return among(rows.order_by("-at")[:MOST_SAMPLES]).filter(seconds=WIDTH)
+
+
+def _of_queues(samples: QuerySet[StatSample]) -> dict[str, dict[str, dict[datetime, float]]]:
+    rows = samples.filter(series__in=OF_QUEUES)
     found: dict[str, dict[str, dict[datetime, float]]] = defaultdict(lambda: {name: {} for name in OF_QUEUES})
-    for series, name, at, value in rows.order_by("-at").values_list("series", "name", "at", "value")[:MOST_SAMPLES]:
+    for series, name, at, value in rows.values_list("series", "name", "at", "value"):
         found[name][series][at] = value
     return dict(found)
 
 
-def _ended(connection: BaseDatabaseWrapper, first: datetime, by: str) -> Sums:
+def _ended(samples: QuerySet[StatSample], by: str) -> Sums:
     """Summed by the database: many job types are many samples."""
-    rows = StatSample.objects.using(connection.alias).filter(series__in=ENDED, seconds=WIDTH, at__gte=first)
-    grouped = rows.order_by().values_list(by, "series").annotate(Sum("value"))
+    grouped = samples.filter(series__in=ENDED).values_list(by, "series").annotate(Sum("value"))
     return {(key, series): int(count) for key, series, count in grouped}
 
 

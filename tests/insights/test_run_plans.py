@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from jobs_app.insights import run_keys, run_list
+from jobs_app.insights import run_keys, run_list, stale, subjects, throughput
 from jobs_app.insights.failures import failures
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.run_order import Key
@@ -172,3 +172,21 @@ def test_a_backlog_is_read_by_id_and_what_runs_by_its_lease(
     assert plans.disorder() == []
     assert plans.rows <= (0 if state == "running" else 2 * 201 + 5 * SIZE)
     assert ("jobs_app_job_lease" in plans.indexes()) is (state == "running")
+
+
+@pytest.mark.parametrize(
+    ("read", "index"),
+    [
+        (lambda: stale.lost_attempts(connection, T), "jobs_app_jobattempt_pkey"),
+        (lambda: stale.done_by_itself(connection, T), "jobs_app_event_at"),
+        (lambda: subjects.page(connection), "jobs_app_run_newest"),
+        (lambda: subjects.page(connection), "jobs_app_run_failed"),
+        (lambda: throughput.last_hour(connection, T), "jobs_app_sample_at"),
+    ],
+)
+def test_what_other_pages_read_of_the_newest_is_read_by_the_index_that_has_it(
+    read: Callable[[], object], index: str, history: Callable[[int], None]
+) -> None:
+    history(3_000)
+    with at(0):
+        assert index in plans_of(read).indexes()
