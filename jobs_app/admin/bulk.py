@@ -15,6 +15,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from jobs_app import values
 from jobs_app.admin.acts import ActForm, act, write_log_entry
 from jobs_app.admin.pages import Page
 from jobs_app.admin.run_asked import filter_of
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 class MomentField(forms.CharField):
     def clean(self, value: Any) -> datetime:
         try:
-            return run_filter_values.moment(super().clean(value))
+            return values.moment(run_filter_values.moment(super().clean(value)))
         except ValueError as problem:
             raise forms.ValidationError(str(problem)) from None
 

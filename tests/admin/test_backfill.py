@@ -68,6 +68,7 @@ def test_a_dry_run_says_when_there_is_more_than_may_be_made(visitor: Visitor, pa
     ("data", "field"),
     [
         ({"start": "2026-01-01T08:00"}, "start"),
+        ({"start": "1950-01-01T08:00"}, "start"),
         ({"end": "2026-02-01T08:00"}, "end"),
         ({"most": "0"}, "most"),
         ({"spread": "a while"}, "spread"),

@@ -85,6 +85,7 @@ MOMENTS = (
     ("jobdefinition_trigger", {"when": "at"}, "run_at"),
     ("schedulestate_add", {"kind": "at", "timezone": "Pacific/Auckland"}, "value"),
     ("schedulestate_edit", {"kind": "at", "timezone": "America/Chicago"}, "value"),
+    ("run_bulk_retry", {}, "moment"),
     ("schedulestate_backfill", {}, "start"),
     ("schedulestate_backfill", {}, "end"),
 )

@@ -110,6 +110,8 @@ def backfill(
 
 def _wish(connection: BaseDatabaseWrapper, given: dict[str, Any]) -> Wish:
     wish = Wish(**read(given, READERS, OptionInvalid, "backfill"))
+    if wish.start < EPOCH:  # ids tell the time of their slot from here on
+        raise OptionInvalid("backfill: start= is before 1970.")
     if wish.start > wish.end:
         raise OptionInvalid("backfill: start= is after end=.")
     if wish.end > database_now(connection):
