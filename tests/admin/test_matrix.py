@@ -104,7 +104,6 @@ def test_every_page_is_in_the_table() -> None:
     assert set(SAMPLES) == set(PAGES)
 
 
-@pytest.mark.spec("S2.28")
 @pytest.mark.parametrize("name", sorted(PAGES))
 def test_exactly_the_declared_permissions_open_a_page(name: str, world: World, person: Person) -> None:
     """And it leads nobody to a page that is closed to them: no button, no link."""

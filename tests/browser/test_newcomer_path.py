@@ -108,7 +108,6 @@ def test_a_cron_is_changed_with_a_preview_of_ten_slots(operator: Operator) -> No
     operator.expect_event("change", "only for the weekly meeting")
 
 
-@pytest.mark.spec("S2.27")
 def test_the_run_of_a_killed_worker_is_found_and_reconciled(working_site: Site, operator: Operator) -> None:
     doomed = working_site.start_worker("--queues", "doomed")
     run = operator.trigger("crunch")
