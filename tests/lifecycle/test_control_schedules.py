@@ -256,7 +256,7 @@ def test_all_of_a_job_type_of_a_subject_of_both_or_all_there_are(
     assert set(ScheduleState.objects.filter(paused=True).values_list("pk", flat=True)) == set(acted.moved)
     event = ControlEvent.objects.get()
     assert (event.target_kind, event.target, event.moved, event.reason) == (*target, len(meant), "audit")
-    assert event.detail == {}
+    assert event.detail == {"schedules": wanted or "all"}  # and not the job type or the subject itself
 
 
 def test_an_unknown_job_type_is_refused_and_one_that_only_rows_know_is_not(many: dict[str, int]) -> None:

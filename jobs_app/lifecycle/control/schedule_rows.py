@@ -84,7 +84,9 @@ def on_schedules(schedules: Any, act: Act, why_not: WhyNot, change: Change) -> A
             found = _by_name(lock(connection, chunk))
             acted, rows = _split(chunk, found, why_not)
             detail = change(connection, rows)
-            if len(chunk) > 1 and matching is None:
+            if matching is not None:  # else it would read like an act upon the job type or the subject itself
+                detail = {"schedules": matching.given or "all", **detail}
+            elif len(chunk) > 1:
                 detail = {"moved": acted.moved, **detail}
             act.record(connection, *(matching.target if matching else _target(chunk, found)), acted, detail)
         total.add(acted)
