@@ -39,7 +39,7 @@ def one_line(text: object) -> str:
 
 
 def visible(text: object) -> str:
-    """Text as a page shows it, as it is but for what no page can show, or would be shown by: that is told as escapes."""
+    """Text as a page shows it: as it is, but for what no page can show, or be shown by; that is told as escapes."""
     return NOT_SHOWN.sub(_escaped, _text_of(text))
 
 
