@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.http.response import HttpResponseBase
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from jobs_app.admin.pages import Page
+from jobs_app.admin.queue_words import BADGES
 from jobs_app.admin.visits import Visit
 from jobs_app.insights import checklist, dashboard, failures, next_hour, pauses, run_list, throughput, verdict
-from jobs_app.insights.dashboard import Now, QueueNow
+from jobs_app.insights.dashboard import Now
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.snapshots import snapshots
-from jobs_app.insights.throughput import Hour, QueueHour
+from jobs_app.insights.throughput import Hour
 from jobs_app.lifecycle.database import database_now
-from jobs_app.models import Pause, Scope
+from jobs_app.models import Scope
 
 PART_SECONDS = 2.0
 LIVE_SECONDS = 5
@@ -32,7 +32,6 @@ ACTS = {  # that end a pause, and that give it another end
     Scope.JOB_TYPE: ("jobdefinition_resume", "jobdefinition_pause"),
     Scope.SUBJECT: ("subject_resume", "subject_pause"),
 }
-KINDS = {"paused": "warn", "unserved": "bad", "behind": "bad", "growing": "warn", "active": "ok", "idle": "idle"}
 
 T = TypeVar("T")
 
@@ -58,61 +57,18 @@ class Parts:
         return timezone.now() - timedelta(seconds=self.age)
 
 
-@dataclass(frozen=True, kw_only=True)
-class QueueRow:
-    """One line of the table of queues."""
-
-    queue: QueueNow
-    hour: QueueHour | None
-    state: str
-    pause: Pause | None  # of this queue alone
-
-    @property
-    def kind(self) -> str:
-        return KINDS[self.state]
-
-    @property
-    def state_text(self) -> str:
-        return {
-            "paused": _("paused"),
-            "unserved": _("no worker"),
-            "behind": _("behind"),
-            "growing": _("growing"),
-            "active": _("active"),
-            "idle": _("idle"),
-        }[self.state]
-
-    @property
-    def in_text(self) -> str:
-        return _rate(self.hour.per_minute_in if self.hour else None)
-
-    @property
-    def out_text(self) -> str:
-        return _rate(self.hour.per_minute_out if self.hour else None)
-
-    @property
-    def trend_text(self) -> str:
-        trend = self.hour.trend if self.hour else None
-        return "" if trend is None or abs(trend) < 0.05 else _("%(count)s/min") % {"count": f"{trend:+.1f}"}
-
-    @property
-    def line_text(self) -> str:
-        """What the line shows, for who does not see it."""
-        values = self.hour.waiting if self.hour else []
-        return told_line(values)
-
-
 def overview(visit: Visit) -> HttpResponseBase:
     connection, parts = visit.connection, Parts(visit)
-    now = parts.read("now", lambda: dashboard.read_now(connection))
+    hour = parts.read("hour", lambda: throughput.last_hour(connection, database_now(connection)))
+    now = parts.read("now", lambda: dashboard.read_now(connection, hour.queues if hour else {}))
     schedules = parts.read("schedules", lambda: dashboard.read_schedules(connection))
     stale = parts.read("stale", lambda: dashboard.read_stale(connection))
-    hour = parts.read("hour", lambda: throughput.last_hour(connection, database_now(connection)))
     failed = parts.read("failed", lambda: run_list.count(connection, FAILED_LATELY))
     groups = parts.read("failures", lambda: failures.failures(connection))
     coming = parts.read("coming", lambda: next_hour.next_hour(connection, database_now(connection)))
     steps = parts.read("steps", lambda: checklist.read(connection))
     paused = visit.read(lambda: pauses.newest(connection, database_now(connection)), seconds=PART_SECONDS) or []
+    now = now and now.under(paused)  # what is kept of it may be older than they are
     known = verdict.Known(now=now, schedules=schedules, stale=stale, hour=hour, pauses=paused)
     return visit.render(
         "dashboard.html",
@@ -133,7 +89,7 @@ def overview(visit: Visit) -> HttpResponseBase:
         pauses=[(pause, *ACTS[Scope(pause.scope)]) for pause in paused[:MOST_PAUSES]],
         more_pauses=len(paused[MOST_PAUSES:]),
         is_all_paused=any(pause.scope == Scope.ALL for pause in paused),
-        rows=_rows(now, hour, paused),
+        rows=_rows(now),
         statuses=_statuses(now),
         chart=_chart(hour),
         chart_text=_chart_text(hour),
@@ -150,8 +106,8 @@ def told_line(values: Sequence[float]) -> str:
     return _("Waiting in the last hour: from %(first)s to %(last)s, at most %(most)s") % told
 
 
-def _rate(per_minute: float | None) -> str:
-    return "-" if per_minute is None else formats.number_format(round(per_minute, 1))
+def _trend_text(trend: float | None) -> str:
+    return "" if trend is None or abs(trend) < 0.05 else _("%(count)s/min") % {"count": f"{trend:+.1f}"}
 
 
 def _groups(visit: Visit, found: failures.Failures | None) -> list[tuple[failures.FailureGroup, str, str]]:
@@ -169,17 +125,11 @@ def _address(visit: Visit, finding: verdict.Finding) -> str:
     return visit.url(finding.page, *finding.arguments, query=finding.query)
 
 
-def _rows(now: Now | None, hour: Hour | None, paused: Sequence[Pause]) -> list[QueueRow]:
-    own = {pause.name: pause for pause in paused if pause.scope == Scope.QUEUE}
-    of_hour: Mapping[str, QueueHour] = hour.queues if hour else {}
+def _rows(now: Now | None) -> list[tuple[Any, ...]]:
+    """Each queue with the word for its state, and its last hour in words."""
     return [
-        QueueRow(
-            queue=queue,
-            hour=of_hour.get(queue.name),
-            state=verdict.state_of(queue, of_hour.get(queue.name), paused),
-            pause=own.get(queue.name),
-        )
-        for queue in (now.queues if now else [])
+        (line, *BADGES[line.state], _trend_text(line.hour.trend), told_line(line.hour.waiting))
+        for line in (now.queues if now else [])
     ]
 
 

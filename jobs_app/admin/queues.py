@@ -12,6 +12,7 @@ from jobs_app.admin.acts import act
 from jobs_app.admin.pages import Page
 from jobs_app.admin.pausing import pause_pages
 from jobs_app.admin.queue_limits import LimitForm
+from jobs_app.admin.queue_words import BADGES
 from jobs_app.admin.visits import Visit
 from jobs_app.conf import get_settings
 from jobs_app.insights import queues
@@ -20,14 +21,6 @@ from jobs_app.lifecycle.rules import read_rules
 from jobs_app.limits import NO_RULES
 from jobs_app.models import Policy, Scope
 from jobs_app.registry import SYSTEM_QUEUE
-
-BADGES = {
-    queues.PAUSED: ("warn", gettext_lazy("paused")),
-    queues.UNSERVED: ("bad", gettext_lazy("no worker")),
-    queues.BEHIND: ("bad", gettext_lazy("behind")),
-    queues.ACTIVE: ("ok", gettext_lazy("active")),
-    queues.IDLE: ("idle", gettext_lazy("idle")),
-}
 
 
 def _listing(visit: Visit) -> HttpResponseBase:

@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Count, Q
 
-from jobs_app.insights import counts, processes, stale
+from jobs_app.insights import queues, stale
 from jobs_app.insights.counts import QueueCounts
 from jobs_app.insights.processes import Processes
+from jobs_app.insights.queues import QueueLine
+from jobs_app.insights.throughput import QueueHour
 from jobs_app.lifecycle.database import database_now
-from jobs_app.lifecycle.rules import Rules, read_rules
 from jobs_app.lifecycle.schedule_filter import ACTIVE, DISABLED, FAILING, OVERDUE, STATES, in_trouble
-from jobs_app.models import Job, ScheduleState, State
-from jobs_app.registry import SYSTEM_NAMES, SYSTEM_QUEUE
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueueNow:
-    counts: QueueCounts
-    slots: int  # that may run jobs of it: those of workers that serve it, as far as its limit lets them
-    is_served: bool
-    wait: float | None  # seconds since the oldest one that may start is due
-
-    @property
-    def name(self) -> str:
-        return self.counts.queue
-
-    @property
-    def is_due(self) -> bool:
-        """Could something of it start now?"""
-        return self.wait is not None
+from jobs_app.models import Job, Pause, ScheduleState, State
+from jobs_app.registry import SYSTEM_NAMES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +34,7 @@ class Now:
     """The queues and the processes, as of one moment, but for the app's own chores."""
 
     at: datetime
-    queues: list[QueueNow]
+    queues: list[QueueLine]
     processes: Processes
     is_capped: bool  # more waits than was counted
     oldest: Oldest | None
@@ -61,6 +46,10 @@ class Now:
     @property
     def running(self) -> int:
         return sum(each.counts.running for each in self.queues)
+
+    def under(self, pauses: Sequence[Pause]) -> Now:
+        """The same while these are in force: they may be newer than what was counted."""
+        return replace(self, queues=[each.under(pauses) for each in self.queues])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,18 +73,16 @@ class StaleCounts:
         return self.kinds.total()
 
 
-def read_now(connection: BaseDatabaseWrapper) -> Now:
+def read_now(connection: BaseDatabaseWrapper, hours: Mapping[str, QueueHour] | None = None) -> Now:
     """A constant number of queries, each bounded, however many queues there are and however much waits."""
-    live = counts.live(connection)
-    found = processes.all_of(connection, live.at)
-    rules = read_rules(connection)
-    queues = [each for each in live.queues if each.queue != SYSTEM_QUEUE]
+    listed = queues.listing(connection, hours)
+    lines = [line for line in listed.lines if not line.is_own]
     return Now(
-        at=live.at,
-        queues=[_queue(each, found, rules, live.at) for each in queues],
-        processes=found,
-        is_capped=live.is_capped,
-        oldest=_oldest(connection, queues),
+        at=listed.at,
+        queues=lines,
+        processes=listed.processes,
+        is_capped=listed.is_capped,
+        oldest=_oldest(connection, [line.counts for line in lines]),
     )
 
 
@@ -120,19 +107,9 @@ def read_stale(connection: BaseDatabaseWrapper) -> StaleCounts:
     return StaleCounts(at=now, kinds=Counter(one.kind for one in shown), is_capped=len(found) > len(shown))
 
 
-def _queue(each: QueueCounts, found: Processes, rules: Rules, now: datetime) -> QueueNow:
-    slots, limit = found.slots_for(each.queue), rules.of_queue(each.queue).concurrency
-    return QueueNow(
-        counts=each,
-        slots=slots if limit is None else min(slots, limit),
-        is_served=found.serves(each.queue),
-        wait=None if each.oldest_due_at is None else (now - each.oldest_due_at).total_seconds(),
-    )
-
-
-def _oldest(connection: BaseDatabaseWrapper, queues: list[QueueCounts]) -> Oldest | None:
+def _oldest(connection: BaseDatabaseWrapper, found: list[QueueCounts]) -> Oldest | None:
     """Which run it is that could start and waits for longest: one step into the index that the claim reads."""
-    due = [(each.oldest_due_at, each.queue, each.oldest_priority) for each in queues if each.oldest_due_at is not None]
+    due = [(each.oldest_due_at, each.queue, each.oldest_priority) for each in found if each.oldest_due_at is not None]
     if not due:
         return None
     due_at, queue, priority = min(due)

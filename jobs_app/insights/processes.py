@@ -44,6 +44,11 @@ class Process:
     def serves(self) -> Serving:
         return Serving(self.row.queues, self.row.excluded)
 
+    @property
+    def slots(self) -> int:
+        """For what is to start."""
+        return self.row.concurrency if self.is_worker and self.status == ALIVE else 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Processes:
@@ -69,7 +74,7 @@ class Processes:
 
     @property
     def slots(self) -> int:
-        return sum(each.row.concurrency for each in self.taking)
+        return sum(each.slots for each in self.found)
 
     @property
     def statuses(self) -> Counter[str]:
@@ -86,12 +91,9 @@ class Processes:
     def has_scheduler(self) -> bool:
         return any(each.status in LIVING for each in self.schedulers)
 
-    def serves(self, queue: str) -> bool:
-        """Does any worker that lives? One that drains is about to be replaced."""
-        return any(each.serves(queue) for each in self.living if each.is_worker)
-
-    def slots_for(self, queue: str) -> int:
-        return sum(each.row.concurrency for each in self.taking if each.serves(queue))
+    def serving(self, queue: str) -> list[Process]:
+        """Workers that live. One that drains is among them: it is about to be replaced."""
+        return [each for each in self.living if each.is_worker and each.serves(queue)]
 
 
 def newest(connection: BaseDatabaseWrapper, *, limit: int = MOST_SHOWN) -> list[WorkerState]:
@@ -108,7 +110,8 @@ def status_of(process: WorkerState, *, now: datetime) -> str:
 
 def all_of(connection: BaseDatabaseWrapper, now: datetime) -> Processes:
     """Every process, without what it runs: one query over a table with a row for each."""
-    return Processes(at=now, found=[Process(row, status_of(row, now=now)) for row in _rows(connection)])
+    rows = sorted(_rows(connection).defer("job_types"), key=_by_name)
+    return Processes(at=now, found=[Process(row, status_of(row, now=now)) for row in rows])
 
 
 def at_work(connection: BaseDatabaseWrapper, now: datetime, *, limit: int = MOST_SHOWN) -> Processes:

@@ -6,18 +6,18 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet, Sum
 
 from jobs_app.lifecycle.bounded import among
 from jobs_app.lifecycle.database import pinned_reading
-from jobs_app.lifecycle.rollups import MINUTE, WIDTH, minute_of
+from jobs_app.lifecycle.rollups import ALL_ENDED, MINUTE, WIDTH, minute_of
 from jobs_app.models import StatSample
 
 MINUTES = 60
-RATE_MINUTES = 5  # over which in and out are told: one alone would jump
+RATE_MINUTES = 10  # over which speed is told: one is too few to tell, an hour hides what has just begun
 TREND_MINUTES = 15
 MOST_SAMPLES = 200_000  # looked at, the newest: those of a few hundred queues and job types
 OF_QUEUES = ("waiting", "enqueued", "finished")
@@ -28,10 +28,20 @@ SUCCEEDED, FAILED, CANCELLED = ENDED = ("ended.succeeded", "ended.failed", "ende
 class QueueHour:
     """One queue."""
 
-    waiting: list[float]  # as of each minute that was written, oldest first
-    per_minute_in: float | None  # None: no minute was written yet
-    per_minute_out: float | None
-    trend: float | None  # waiting jobs more in each minute; None: too few minutes
+    waiting: Sequence[float] = ()  # as of each minute that was written, oldest first
+    per_minute_in: float | None = None  # None: none of the last minutes was written
+    per_minute_out: float | None = None
+    trend: float | None = None  # waiting jobs more in each minute; None: too few minutes
+
+    def drained_in(self, waiting: int) -> float | None:
+        """Seconds until nothing waits, if all goes on like this; None: it will not, or nobody knows."""
+        if not waiting:
+            return 0.0
+        gain = (self.per_minute_out or 0.0) - (self.per_minute_in or 0.0)
+        return waiting / gain * 60 if gain > 0 else None
+
+
+NO_HOUR = QueueHour()  # nothing was written of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,20 +87,32 @@ def last_hour(connection: BaseDatabaseWrapper, now: datetime) -> Hour:
         samples = _samples(connection, first)
         series = _of_queues(samples)
         by_minute, by_type = (_ended(samples, each) for each in ("at", "name"))
-    waiting = _summed([points["waiting"] for points in series.values()])
-    newest = max((at for points in series.values() for at in points["waiting"]), default=None)
+    waiting = _summed([points["waiting"] for points in series.queues.values()])
     return Hour(
-        queues={name: _queue(points, last) for name, points in series.items()},
+        queues=_queues(series, last),
         minutes=[_minute(first + n * MINUTE, by_minute) for n in range(MINUTES)],
         types={name: _type(name, by_type) for name in sorted({name for name, _ in by_type})},
         waiting=[waiting[at] for at in sorted(waiting)],
         trend=_trend(waiting, last),
-        is_rolled_up=newest is not None and newest >= last - RATE_MINUTES * MINUTE,
+        is_rolled_up=bool(_lately(series, last)),
     )
+
+
+def of_queues(connection: BaseDatabaseWrapper, now: datetime) -> dict[str, QueueHour]:
+    """The same of queues alone; one query."""
+    last = minute_of(now)
+    with pinned_reading(connection):
+        series = _of_queues(_samples(connection, last - MINUTES * MINUTE))
+    return _queues(series, last)
 
 
 Points = Mapping[datetime, float]
 Sums = Mapping[tuple[Any, str], int]  # by minute or job type, and series
+
+
+class Series(NamedTuple):
+    queues: Mapping[str, Mapping[str, Points]]  # by queue and series
+    rolled_up: set[datetime]  # minutes in which what has no number was none
 
 
 def _samples(connection: BaseDatabaseWrapper, first: datetime) -> QuerySet[StatSample]:
@@ -99,12 +121,16 @@ def _samples(connection: BaseDatabaseWrapper, first: datetime) -> QuerySet[StatS
     return among(rows.order_by("-at")[:MOST_SAMPLES]).filter(seconds=WIDTH)
 
 
-def _of_queues(samples: QuerySet[StatSample]) -> dict[str, dict[str, dict[datetime, float]]]:
-    rows = samples.filter(series__in=OF_QUEUES)
-    found: dict[str, dict[str, dict[datetime, float]]] = defaultdict(lambda: {name: {} for name in OF_QUEUES})
+def _of_queues(samples: QuerySet[StatSample]) -> Series:
+    rows = samples.filter(series__in=[*OF_QUEUES, ALL_ENDED[0]])
+    queues: dict[str, dict[str, dict[datetime, float]]] = defaultdict(lambda: {name: {} for name in OF_QUEUES})
+    rolled_up = set()
     for series, name, at, value in rows.values_list("series", "name", "at", "value"):
-        found[name][series][at] = value
-    return dict(found)
+        if series == ALL_ENDED[0]:
+            rolled_up.add(at)
+        else:
+            queues[name][series][at] = value
+    return Series(queues, rolled_up)
 
 
 def _ended(samples: QuerySet[StatSample], by: str) -> Sums:
@@ -113,21 +139,28 @@ def _ended(samples: QuerySet[StatSample], by: str) -> Sums:
     return {(key, series): int(count) for key, series, count in grouped}
 
 
-def _queue(points: Mapping[str, Points], last: datetime) -> QueueHour:
+def _queues(series: Series, last: datetime) -> dict[str, QueueHour]:
+    lately = _lately(series, last)
+    return {name: _queue(points, lately, last) for name, points in series.queues.items()}
+
+
+def _queue(points: Mapping[str, Points], lately: Sequence[datetime], last: datetime) -> QueueHour:
     waiting = points["waiting"]
     return QueueHour(
         waiting=[waiting[at] for at in sorted(waiting)],
-        per_minute_in=_rate(points["enqueued"], waiting, last),
-        per_minute_out=_rate(points["finished"], waiting, last),
+        per_minute_in=_rate(points["enqueued"], lately),
+        per_minute_out=_rate(points["finished"], lately),
         trend=_trend(waiting, last),
     )
 
 
-def _rate(points: Points, written: Points, last: datetime) -> float | None:
-    """The mean of the last minutes. One without a number had nothing, unless nobody wrote any."""
-    span = [last - n * MINUTE for n in range(1, RATE_MINUTES + 1)]
-    known = [at for at in span if at in written or at in points]
-    return sum(points.get(at, 0.0) for at in known) / len(known) if known else None
+def _lately(series: Series, last: datetime) -> list[datetime]:
+    """Those of the last minutes that are rolled up: the newest one may not be yet."""
+    return [at for at in series.rolled_up if last - RATE_MINUTES * MINUTE <= at < last]
+
+
+def _rate(points: Points, minutes: Sequence[datetime]) -> float | None:
+    return sum(points.get(at, 0.0) for at in minutes) / len(minutes) if minutes else None
 
 
 def _trend(points: Points, last: datetime) -> float | None:

@@ -14,16 +14,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs_app import durations
-from jobs_app.insights.dashboard import Now, QueueNow, Schedules, StaleCounts
+from jobs_app.insights.dashboard import Now, Schedules, StaleCounts
 from jobs_app.insights.processes import LATE, LOST
-from jobs_app.insights.throughput import Hour, QueueHour
+from jobs_app.insights.queue_states import BEHIND, GROWING, LONG_WAIT, UNSERVED, grows
+from jobs_app.insights.queues import QueueLine
+from jobs_app.insights.throughput import Hour
 from jobs_app.models import Pause, Scope
 
 BAD: Literal["bad"] = "bad"
 WARN: Literal["warn"] = "warn"
-LONG_WAIT = 120.0  # seconds that the oldest one that could start may wait
-MANY_WAIT = 100  # of which it matters whether they become more
-GROWS_BY = 0.25  # of what waits, in an hour
 LEAST_ENDED = 10  # runs in an hour: of fewer a rate says nothing
 HIGH_FAILURE_RATE = 0.25
 OLD_PAUSE = timedelta(hours=24)
@@ -59,23 +58,6 @@ def judge(known: Known) -> list[Finding]:
     return sorted(found, key=lambda one: one.level != BAD)
 
 
-def state_of(queue: QueueNow, hour: QueueHour | None, pauses: Sequence[Pause]) -> str:
-    """One word for a queue: paused, unserved, behind, growing, active, idle."""
-    if is_paused(queue.name, pauses):
-        return "paused"
-    if not queue.is_served and queue.counts.waiting:
-        return "unserved"
-    if queue.wait is not None and queue.wait > LONG_WAIT:
-        return "behind"
-    if _grows(queue, hour):
-        return "growing"
-    return "active" if queue.counts.running or queue.counts.waiting else "idle"
-
-
-def is_paused(queue: str, pauses: Sequence[Pause]) -> bool:
-    return any(each.scope == Scope.ALL or (each.scope == Scope.QUEUE and each.name == queue) for each in pauses)
-
-
 def _workers(known: Known) -> Iterator[Finding]:
     if known.now is None:
         return
@@ -100,18 +82,16 @@ def _queues(known: Known) -> Iterator[Finding]:
         return
     is_anybody_there = any(each.is_worker for each in known.now.processes.living)
     for queue in known.now.queues:
-        hour = known.hour.queues.get(queue.name) if known.hour else None
-        state = state_of(queue, hour, known.pauses)
-        told = {"queue": queue.name}
-        if state == "unserved" and is_anybody_there:
+        told, state, trend = {"queue": queue.name}, queue.state, queue.hour.trend
+        if state == UNSERVED and queue.counts.waiting and is_anybody_there:
             sentence = _("Queue %(queue)s waits, and no live worker serves it") % told
             yield _queue_finding(queue, "unserved", BAD, sentence)
-        elif state == "behind" and queue.wait is not None and queue.is_served:
-            told |= {"time": durations.rough(queue.wait), "limit": durations.rough(LONG_WAIT)}
+        if state == BEHIND:
+            told |= {"time": durations.rough(queue.oldest_wait or 0), "limit": durations.rough(LONG_WAIT)}
             sentence = _("Queue %(queue)s waits for %(time)s; more than %(limit)s is long") % told
             yield _queue_finding(queue, "behind", WARN, sentence)
-        if hour is not None and state in ("behind", "growing") and _grows(queue, hour):
-            told = {"queue": queue.name, "count": f"{hour.trend or 0:.1f}"}
+        if state in (BEHIND, GROWING) and grows(queue.counts.waiting, trend):
+            told |= {"count": f"{trend or 0:.1f}"}
             sentence = _("The backlog of queue %(queue)s grows by %(count)s a minute") % told
             yield _queue_finding(queue, "growing", WARN, sentence)
 
@@ -173,17 +153,11 @@ def page_of(pause: Pause) -> tuple[str, tuple[str, ...]]:
     return (page, (pause.name,)) if page else ("dashboard_changelist", ())
 
 
-def _grows(queue: QueueNow, hour: QueueHour | None) -> bool:
-    if hour is None or hour.trend is None or queue.counts.waiting < MANY_WAIT:
-        return False
-    return hour.trend * 60 >= GROWS_BY * queue.counts.waiting
-
-
 def _worker_finding(kind: str, level: Literal["bad", "warn"], sentence: str) -> Finding:
     return Finding(kind=kind, level=level, sentence=sentence, page="workerstate_changelist")
 
 
-def _queue_finding(queue: QueueNow, kind: str, level: Literal["bad", "warn"], sentence: str) -> Finding:
+def _queue_finding(queue: QueueLine, kind: str, level: Literal["bad", "warn"], sentence: str) -> Finding:
     return Finding(kind=kind, level=level, sentence=sentence, page="queuestate_detail", arguments=(queue.name,))
 
 

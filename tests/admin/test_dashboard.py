@@ -23,7 +23,7 @@ from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.snapshots import snapshots
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.presence import Presence, announce
-from jobs_app.lifecycle.rollups import MINUTE, Sample, minute_of, write
+from jobs_app.lifecycle.rollups import ALL_ENDED, MINUTE, Sample, minute_of, write
 from jobs_app.lifecycle.schedule_filter import ScheduleFilter
 from jobs_app.models import Pause, ScheduleState, WorkerKind
 from tests.admin.conftest import Visitor
@@ -166,7 +166,12 @@ def test_a_queue_has_its_state_its_rates_and_its_line(visitor: Visitor, url: str
         write(
             connection,
             now - ago * MINUTE,
-            [Sample("waiting", "mail", 100 - ago), Sample("enqueued", "mail", 6), Sample("finished", "mail", 5)],
+            [
+                Sample(*ALL_ENDED, 5),
+                Sample("waiting", "mail", 100 - ago),
+                Sample("enqueued", "mail", 6),
+                Sample("finished", "mail", 5),
+            ],
         )
     table = section(text(visitor("pause_queue"), url), "dashboard-queues")
     assert "Waiting in the last hour: from 90 to 99, at most 99" in table
@@ -181,7 +186,7 @@ def test_a_queue_has_its_state_its_rates_and_its_line(visitor: Visitor, url: str
 
 def test_what_ended_is_drawn_with_its_numbers_in_words(visitor: Visitor, url: str) -> None:
     now = minute_of(datetime.now(UTC))
-    write(connection, now - MINUTE, [Sample("ended.succeeded", "mail", 7), Sample("waiting", "mail", 0)])
+    write(connection, now - MINUTE, [Sample("ended.succeeded", "mail", 7), Sample(*ALL_ENDED, 7)])
     write(connection, now - 2 * MINUTE, [Sample("ended.failed", "mail", 2)])
     chart = section(text(visitor(), url), "dashboard-throughput")
     assert "7 succeeded, 2 failed; at most 7 ended in one minute" in chart

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -15,8 +16,11 @@ from django.utils import timezone
 
 from jobs_app import job
 from jobs_app.insights import queues
+from jobs_app.insights.queue_states import MANY_WAIT
+from jobs_app.insights.snapshots import snapshots
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.presence import Presence, announce
+from jobs_app.lifecycle.rollups import MINUTE, Sample, minute_of, write
 from jobs_app.models import ControlEvent, Job, Pause, QueueState, StatSample
 from jobs_app.registry import registry
 from tests.lifecycle.rows import stored
@@ -49,12 +53,13 @@ def test_the_list_says_how_each_queue_does(visitor: Visitor, page_url: PageUrl, 
     announce(connection, Presence(id="one", name="one", concurrency=4, job_types=["report"]))
     stored(2, job_type="report", queue="reports")
     minute = (timezone.now() - timedelta(minutes=2)).replace(second=0, microsecond=0)
-    for series, value in (("waiting", 2), ("enqueued", 20), ("finished", 40)):
+    for series, value in (("waiting", 2), ("enqueued", 2), ("finished", 4)):
         StatSample.objects.create(at=minute, seconds=60, series=series, name="reports", value=value)
+    StatSample.objects.create(at=minute, seconds=60, series="ended", name="", value=4)
     answer = visitor().get(page_url("queuestate_changelist"))
     [(line, status, word)] = answer.context["queues"]
     assert (line.counts.queued, line.slots, status, str(word)) == (2, 4, "ok", "active")
-    assert (line.pace.in_per_minute, line.pace.out_per_minute, line.drained_in) == (2, 4, 60)
+    assert (line.hour.per_minute_in, line.hour.per_minute_out, line.drained_in) == (2, 4, 60)
     page = answer.content.decode()
     assert f"{page_url('run_changelist')}?queue=reports&amp;state=queued" in page
     assert 'role="img"' in page
@@ -65,6 +70,29 @@ def test_a_queue_that_nobody_serves_is_a_bad_sign(visitor: Visitor, page_url: Pa
     page = read(visitor(), page_url("queuestate_detail", "reports"))
     assert "No live worker serves this queue" in page
     assert "manage.py runworker --queues reports" in page
+
+
+@pytest.mark.parametrize("name", ["queuestate_changelist", "queuestate_detail", "dashboard_changelist"])
+def test_every_page_has_the_same_word_for_a_queue(visitor: Visitor, page_url: PageUrl, name: str) -> None:
+    url = page_url(name, *(["reports"] if name.endswith("detail") else []))
+    badge = r'jobs-badge-{}"><span aria-hidden="true">[^<]*</span> {}<'
+    snapshots.clear()
+    assert re.search(badge.format("bad", "no worker"), read(visitor(), url))
+    announce(connection, Presence(id="one", name="one", concurrency=4, job_types=["report"]))
+    stored(MANY_WAIT, job_type="report", queue="reports")
+    minute = minute_of(timezone.now())
+    for ago in range(1, 6):
+        write(connection, minute - ago * MINUTE, [Sample("waiting", "reports", 100 - 10 * ago)])
+    snapshots.clear()
+    assert re.search(badge.format("warn", "growing"), read(visitor(), url))
+
+
+def test_who_serves_it_and_drains_is_told_so(visitor: Visitor, page_url: PageUrl) -> None:
+    announce(connection, Presence(id="one", name="one", concurrency=4, job_types=["report"]))
+    url = page_url("queuestate_detail", "reports")
+    assert "0 of 4 slots busy</li>" in read(visitor(), url)
+    control.drain("one", "ops")
+    assert "0 of 4 slots busy, draining</li>" in read(visitor(), url)
 
 
 def test_without_any_queue_the_page_says_how_one_comes(visitor: Visitor, page_url: PageUrl) -> None:

@@ -10,8 +10,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs_app import job
-from jobs_app.insights import queues
-from jobs_app.insights.queues import Pace, QueueLine
+from jobs_app.insights import queue_states, queues
+from jobs_app.insights.queues import QueueLine
+from jobs_app.insights.throughput import NO_HOUR, QueueHour
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.presence import Presence, announce
@@ -52,20 +53,32 @@ def sampled(series: str, value: float, *, minute: int, name: str = "reports") ->
 
 def test_a_queue_that_nobody_serves_says_so() -> None:
     with at(0):
-        assert line().state == queues.UNSERVED
+        assert line().state == queue_states.UNSERVED
         alive(queues=["mail"])
         alive("scheduler", kind=WorkerKind.SCHEDULER)
-        assert line().state == queues.UNSERVED
+        assert line().state == queue_states.UNSERVED
         alive("two", queues=["rep*"])
-        assert (line().state, [str(each) for each in line().workers]) == (queues.IDLE, ["two"])
+        assert (line().state, [str(each.row) for each in line().workers]) == (queue_states.IDLE, ["two"])
     with at(60):
-        assert line().state == queues.UNSERVED
+        assert line().state == queue_states.UNSERVED
 
 
-def test_a_worker_that_drains_serves_nothing_new() -> None:
-    alive()
-    WorkerState.objects.update(draining=True)
-    assert line().state == queues.UNSERVED
+def test_a_worker_that_drains_has_no_slot_and_counts_until_it_is_replaced_or_gone() -> None:
+    with at(0):
+        alive()
+        WorkerState.objects.update(draining=True)
+        assert (line().state, line().slots, len(line().workers)) == (queue_states.IDLE, 0, 1)
+    with at(60):
+        assert (line().state, line().workers) == (queue_states.UNSERVED, [])
+
+
+def test_a_backlog_that_becomes_larger_and_larger_is_growing() -> None:
+    with at(0):
+        alive()
+        stored(queue_states.MANY_WAIT, queue="reports")
+        for minute in range(-5, 0):
+            sampled("waiting", 100 + 10 * minute, minute=minute)
+        assert (line().hour.trend, line().state) == (pytest.approx(10), queue_states.GROWING)
 
 
 def test_a_queue_is_behind_when_a_due_job_waits_for_long(report: Any) -> None:
@@ -73,19 +86,19 @@ def test_a_queue_is_behind_when_a_due_job_waits_for_long(report: Any) -> None:
         report.enqueue()
     with at(120):
         alive()
-        assert (line().state, line().oldest_wait) == (queues.ACTIVE, 120)
+        assert (line().state, line().oldest_wait) == (queue_states.ACTIVE, 120)
     with at(121):
         alive()
-        assert line().state == queues.BEHIND
+        assert line().state == queue_states.BEHIND
 
 
 def test_a_pause_of_it_or_of_everything_is_told_first(report: Any) -> None:
     with at(0):
         control.pause("queue", "reports", "ops", "flood")
-        assert (line().state, line().is_paused_itself) == (queues.PAUSED, True)
+        assert (line().state, line().is_paused_itself) == (queue_states.PAUSED, True)
         control.resume("queue", "reports", "ops")
         control.pause("all", "", "ops", "fire")
-        assert (line().state, line().is_paused_itself) == (queues.PAUSED, False)
+        assert (line().state, line().is_paused_itself) == (queue_states.PAUSED, False)
         assert [pause.reason for pause in line().pauses] == ["fire"]
 
 
@@ -93,7 +106,7 @@ def test_the_queue_of_chores_is_never_paused_and_needs_no_worker() -> None:
     stored(job_type="jobs.own", queue="jobs.system")
     control.pause("all", "", "ops", "fire")
     found = line("jobs.system")
-    assert (found.pauses, found.state, found.is_own) == ([], queues.ACTIVE, True)
+    assert (found.pauses, found.state, found.is_own) == ([], queue_states.ACTIVE, True)
 
 
 def test_queues_of_settings_of_operators_and_of_pauses_are_there_too(settings: Any) -> None:
@@ -121,49 +134,32 @@ def test_slots_are_those_of_its_workers_up_to_its_limit() -> None:
     assert line().slots == 3
 
 
-def test_the_pace_is_that_of_the_last_minutes_that_are_over() -> None:
+def test_the_last_hour_is_that_of_the_queue() -> None:
     for minute in range(-10, 0):
+        sampled("ended", 100, minute=minute, name="")
         sampled("enqueued", 6, minute=minute)
         sampled("finished", 9, minute=minute)
-    sampled("enqueued", 1000, minute=-11)
-    sampled("enqueued", 1000, minute=0)
+        sampled("enqueued", 1000, minute=minute, name="mail")
+    sampled("waiting", 30, minute=-1)
     with at(30):
-        assert (line().pace.in_per_minute, line().pace.out_per_minute) == (6, 9)
+        stored(30, queue="reports")
+        found = line()
+    assert found.hour == QueueHour(waiting=[30], per_minute_in=6, per_minute_out=9)
+    assert found.drained_in == 600
 
 
-def test_a_minute_in_which_nobody_looked_is_like_the_one_before() -> None:
-    for minute, value in ((-61, 99), (-58, 5), (-3, 7), (-2, 0)):
-        sampled("waiting", value, minute=minute)
-    with at(30):
-        waiting = line().pace.waiting
-    assert waiting == [0, 0, *[5] * 55, 7, 0]
+def test_hours_that_were_read_before_are_not_read_again() -> None:
+    sampled("waiting", 1, minute=-1)
+    with CaptureQueriesContext(connection) as captured:
+        given = queues.listing(connection, {"reports": QueueHour(waiting=[7])})
+    assert [each.hour.waiting for each in given.lines] == [[7]]
+    assert not any("statsample" in query["sql"] for query in captured)
 
 
-def test_the_pace_ends_where_the_roll_ups_have_come_to() -> None:
-    for minute in range(-14, -4):
-        sampled("enqueued", 6, minute=minute)
-        sampled("ended", 0, minute=minute, name="")
-    with at(30):
-        assert (line().pace.in_per_minute, line().pace.out_per_minute) == (6, 0)
-
-
-def test_without_roll_ups_no_pace_is_told() -> None:
-    assert line().pace == Pace()
-    assert line().pace.drained_in(5) is None
-
-
-@pytest.mark.parametrize(
-    ("waiting", "pace", "seconds"),
-    [
-        (0, Pace(in_per_minute=5, out_per_minute=1), 0.0),
-        (30, Pace(in_per_minute=1, out_per_minute=4), 600.0),
-        (30, Pace(in_per_minute=4, out_per_minute=4), None),
-        (30, Pace(in_per_minute=9, out_per_minute=4), None),
-        (30, Pace(), None),
-    ],
-)
-def test_a_queue_is_empty_when_more_goes_out_than_comes_in(waiting: int, pace: Pace, seconds: float | None) -> None:
-    assert pace.drained_in(waiting) == seconds
+def test_without_roll_ups_no_speed_is_told() -> None:
+    assert (line().hour, line().drained_in) == (NO_HOUR, 0.0)
+    stored(queue="reports")
+    assert line().drained_in is None
 
 
 def test_the_backlog_tells_what_waits_most_whatever_holds_it(report: Any) -> None:

@@ -182,6 +182,7 @@ def test_a_backlog_is_read_by_id_and_what_runs_by_its_lease(
         (lambda: subjects.page(connection), "jobs_app_run_newest"),
         (lambda: subjects.page(connection), "jobs_app_run_failed"),
         (lambda: throughput.last_hour(connection, T), "jobs_app_sample_at"),
+        (lambda: throughput.of_queues(connection, T), "jobs_app_sample_at"),
     ],
 )
 def test_what_other_pages_read_of_the_newest_is_read_by_the_index_that_has_it(

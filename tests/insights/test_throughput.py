@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from jobs_app.insights.throughput import Hour, last_hour
-from jobs_app.lifecycle.rollups import MINUTE, Sample, write
+from jobs_app.insights.throughput import NO_HOUR, Hour, QueueHour, last_hour, of_queues
+from jobs_app.lifecycle.rollups import ALL_ENDED, MINUTE, Sample, write
 from tests.lifecycle.rows import T
 
 pytestmark = pytest.mark.django_db
@@ -18,6 +18,11 @@ pytestmark = pytest.mark.django_db
 
 def sample(minutes_ago: int, series: str, name: str, value: float) -> None:
     write(connection, T - minutes_ago * MINUTE, [Sample(series, name, value)])
+
+
+def rolled_up(*minutes_ago: int) -> None:
+    for ago in minutes_ago:
+        sample(ago, *ALL_ENDED, 0)
 
 
 def hour() -> Hour:
@@ -31,14 +36,55 @@ def test_without_numbers_there_is_nothing_to_tell() -> None:
 
 
 def test_a_queue_has_its_line_and_the_mean_of_what_came_and_went_lately() -> None:
-    for ago, waiting in ((3, 10), (2, 20), (1, 30)):
+    for ago, waiting in ((61, 99), (3, 10), (2, 20), (1, 30)):
         sample(ago, "waiting", "mail", waiting)
+    rolled_up(*range(1, 4), 30)
     sample(1, "enqueued", "mail", 12), sample(2, "enqueued", "mail", 3), sample(30, "enqueued", "mail", 999)
     sample(1, "finished", "mail", 6)
     mail = hour().queues["mail"]
     assert (mail.waiting, mail.per_minute_in, mail.per_minute_out) == ([10, 20, 30], 5, 2)
     assert mail.trend == pytest.approx(10)
     assert hour().is_rolled_up
+    assert of_queues(connection, T + timedelta(seconds=20)) == hour().queues
+
+
+def test_speed_is_told_over_the_last_ten_minutes_that_are_over() -> None:
+    rolled_up(*range(12))
+    for ago in range(1, 11):
+        sample(ago, "enqueued", "mail", 6), sample(ago, "finished", "mail", 9)
+    sample(11, "enqueued", "mail", 1000), sample(0, "enqueued", "mail", 1000)
+    assert (hour().queues["mail"].per_minute_in, hour().queues["mail"].per_minute_out) == (6, 9)
+
+
+def test_a_minute_that_is_not_rolled_up_yet_is_not_one_in_which_nothing_happened() -> None:
+    rolled_up(*range(5, 15))
+    for ago in range(5, 15):
+        sample(ago, "enqueued", "mail", 6)
+    for ago in range(15):
+        sample(ago, "waiting", "mail", 1)
+    assert (hour().queues["mail"].per_minute_in, hour().queues["mail"].per_minute_out) == (6, 0)
+
+
+def test_what_was_rolled_up_long_ago_tells_no_speed() -> None:
+    rolled_up(11, 12), sample(11, "enqueued", "mail", 6), sample(1, "waiting", "mail", 6)
+    found = hour()
+    assert (found.queues["mail"], found.is_rolled_up) == (QueueHour(waiting=[6]), False)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "queue", "seconds"),
+    [
+        (0, QueueHour(per_minute_in=5, per_minute_out=1), 0.0),
+        (30, QueueHour(per_minute_in=1, per_minute_out=4), 600.0),
+        (30, QueueHour(per_minute_in=4, per_minute_out=4), None),
+        (30, QueueHour(per_minute_in=9, per_minute_out=4), None),
+        (30, NO_HOUR, None),
+    ],
+)
+def test_a_queue_is_empty_when_more_goes_out_than_comes_in(
+    waiting: int, queue: QueueHour, seconds: float | None
+) -> None:
+    assert queue.drained_in(waiting) == seconds
 
 
 @pytest.mark.parametrize(
@@ -76,3 +122,5 @@ def test_it_takes_three_queries_whatever_there_is(django_assert_num_queries: Cal
         sample(1, "waiting", f"q{number}", 1), sample(1, "ended.failed", f"t{number}", 1)
     with django_assert_num_queries(3):
         hour()
+    with django_assert_num_queries(1):
+        of_queues(connection, T)

@@ -10,10 +10,11 @@ import pytest
 from django.utils import translation
 
 from jobs_app.insights.counts import QueueCounts
-from jobs_app.insights.dashboard import Now, QueueNow, Schedules, StaleCounts
+from jobs_app.insights.dashboard import Now, Schedules, StaleCounts
 from jobs_app.insights.processes import Process, Processes, status_of
+from jobs_app.insights.queues import QueueLine
 from jobs_app.insights.throughput import Ended, Hour, QueueHour
-from jobs_app.insights.verdict import Finding, Known, judge, state_of
+from jobs_app.insights.verdict import Finding, Known, judge
 from jobs_app.models import Pause, WorkerState
 from tests.lifecycle.rows import T
 
@@ -27,20 +28,25 @@ def process(name: str = "w", *, silent: float = 0, **columns: Any) -> Process:
 CLOCK = process("clock", kind="scheduler")
 
 
-def queue(name: str = "mail", *, waiting: int = 0, wait: float | None = None, served: bool = True) -> QueueNow:
-    return QueueNow(counts=QueueCounts(queue=name, queued=waiting), slots=2, is_served=served, wait=wait)
-
-
-def trend(per_minute: float | None) -> QueueHour:
-    return QueueHour(waiting=[], per_minute_in=None, per_minute_out=None, trend=per_minute)
+def queue(
+    name: str = "mail",
+    *,
+    waiting: int = 0,
+    wait: float | None = None,
+    served: bool = True,
+    trend: float | None = None,
+) -> QueueLine:
+    due_at = None if wait is None else T - timedelta(seconds=wait)
+    counts = QueueCounts(queue=name, queued=waiting, oldest_due_at=due_at)
+    return QueueLine(counts=counts, at=T, workers=[process()] if served else [], hour=QueueHour(trend=trend))
 
 
 def known(
-    *queues: QueueNow, processes: list[Process] | None = None, pauses: list[Pause] | None = None, **parts: Any
+    *queues: QueueLine, processes: list[Process] | None = None, pauses: list[Pause] | None = None, **parts: Any
 ) -> Known:
     found = Processes(at=T, found=[process(), CLOCK] if processes is None else processes)
     now = Now(at=T, queues=list(queues), processes=found, is_capped=False, oldest=None)
-    given = {"now": now, "schedules": Schedules(), "stale": StaleCounts(at=T), "hour": Hour()}
+    given = {"now": now.under(pauses or []), "schedules": Schedules(), "stale": StaleCounts(at=T), "hour": Hour()}
     return Known(pauses=pauses or [], **given | parts)
 
 
@@ -72,6 +78,7 @@ def test_a_queue_that_nobody_serves() -> None:
     found = only(queue("mail", waiting=1, wait=600, served=False))
     assert (found.kind, found.page, found.arguments) == ("unserved", "queuestate_detail", ("mail",))
     assert "mail" in found.sentence
+    assert kinds(queue("mail", served=False)) == []
 
 
 @pytest.mark.parametrize(("wait", "is_long"), [(120, False), (121, True), (None, False)])
@@ -84,16 +91,18 @@ def test_a_queue_that_is_paused_may_wait(scope: str) -> None:
     pause = Pause(scope=scope, name="mail" if scope == "queue" else "", created_at=T)
     told = ["all_paused"] if scope == "all" else []
     assert kinds(queue("mail", waiting=500, wait=4000), pauses=[pause]) == told
-    assert state_of(queue("mail"), None, [pause]) == "paused"
-    assert state_of(queue("other"), None, [pause]) == ("paused" if scope == "all" else "idle")
 
 
 @pytest.mark.parametrize(
     ("waiting", "per_minute", "grows"), [(99, 50, False), (1000, 4, False), (1000, 5, True), (1000, None, False)]
 )
 def test_a_backlog_that_grows_by_a_quarter_an_hour(waiting: int, per_minute: float | None, grows: bool) -> None:
-    found = kinds(queue("mail", waiting=waiting, wait=5), hour=Hour(queues={"mail": trend(per_minute)}))
-    assert found == (["growing"] if grows else [])
+    assert kinds(queue("mail", waiting=waiting, wait=5, trend=per_minute)) == (["growing"] if grows else [])
+
+
+def test_a_queue_that_is_behind_and_grows_is_told_twice_and_one_that_nobody_serves_once() -> None:
+    assert kinds(queue(waiting=1000, wait=500, trend=5)) == ["behind", "growing"]
+    assert kinds(queue(waiting=1000, wait=500, trend=5, served=False)) == ["unserved"]
 
 
 def test_runs_that_stand_still_lead_to_their_page() -> None:
@@ -155,16 +164,3 @@ def test_the_worst_comes_first() -> None:
 def test_sentences_are_made_when_they_are_asked_for_and_numbers_take_their_plural() -> None:
     with translation.override("en"):
         assert only(stale=StaleCounts(at=T, kinds=Counter(lost=1))).sentence == "1 run stands still"
-
-
-@pytest.mark.parametrize(
-    ("given", "word"),
-    [
-        ({"waiting": 1, "served": False}, "unserved"),
-        ({"waiting": 0, "served": False}, "idle"),
-        ({"waiting": 1, "wait": 500.0}, "behind"),
-        ({"waiting": 1, "wait": 5.0}, "active"),
-    ],
-)
-def test_one_word_for_a_queue(given: dict[str, Any], word: str) -> None:
-    assert state_of(queue(**given), None, []) == word
