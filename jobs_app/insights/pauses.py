@@ -5,16 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Q, QuerySet, When
 
 from jobs_app.lifecycle.pauses import in_force
 from jobs_app.models import Pause, Run, Scope, State
 from jobs_app.registry import SYSTEM_QUEUE
 
+WIDEST_FIRST = (Scope.ALL, Scope.QUEUE, Scope.JOB_TYPE, Scope.SUBJECT)
+
 
 def newest(connection: BaseDatabaseWrapper, now: datetime, *, limit: int = 100) -> list[Pause]:
-    """The pauses in force, newest first."""
-    return list(_in_force(connection, now)[:limit])
+    """The pauses in force: what stops most first, then the newest. Many subjects never hide a pause of everything."""
+    width = Case(*(When(scope=scope, then=place) for place, scope in enumerate(WIDEST_FIRST)))
+    return list(_in_force(connection, now).order_by(width, "-created_at", "-pk")[:limit])
 
 
 def holding(connection: BaseDatabaseWrapper, run: Run, now: datetime) -> list[Pause]:

@@ -67,3 +67,10 @@ def test_the_pause_of_exactly_one_thing_is_found() -> None:
     assert found.reason == "flood"
     assert pauses.of(connection, "queue", "calls", now) is None
     assert pauses.of(connection, "subject", "mail", now) is None
+
+
+def test_what_stops_most_comes_first_however_many_subjects_are_paused() -> None:
+    for scope, name in [("all", ""), ("queue", "mail"), ("subject", "shop-7"), ("subject", "shop-8")]:
+        control.pause(scope, name, "ann")
+    found = pauses.newest(connection, database_now(connection), limit=3)
+    assert [(each.scope, each.name) for each in found] == [("all", ""), ("queue", "mail"), ("subject", "shop-8")]
