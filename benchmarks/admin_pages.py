@@ -58,6 +58,7 @@ SETTINGS = {
 TARGET = 3.0  # the 95th percentile beside the long history, by that beside the short one
 WARMING = 2  # requests that are not measured, in each round
 ROUNDS = 5
+CUT = b"took too long and was stopped"
 
 
 @dataclass(frozen=True)
@@ -207,8 +208,8 @@ class Looked:
             response = client.get(address)
         self._queries = caught.captured_queries  # the next request forgets them
         self._bytes = len(response.content)
-        if response.status_code != 200:
-            raise RuntimeError(f"{address} answered {response.status_code}")
+        if response.status_code != 200 or CUT in response.content:
+            raise RuntimeError(f"{address} answered {response.status_code}, or was cut by its budget")
         self._took += [_timed(client, address) for _ in range(requests)]
 
     def measured(self) -> Measured:
