@@ -23,7 +23,7 @@ TYPES_PER_QUERY = 100
 # The type leads the order, and is compared with a list, so that only the index that begins with it will do.
 NEWEST_OF_TYPE = """
 SELECT job_type, state, queued_at, started_at, finished_at FROM jobs_app_jobrun
- WHERE job_type IN (%s, %s) AND queued_at >= %s ORDER BY job_type, queued_at DESC, id DESC LIMIT %s
+ WHERE job_type IN (%s, %s) AND queued_at >= %s ORDER BY job_type DESC, queued_at DESC, id DESC LIMIT %s
 """
 
 TIMED = (State.SUCCEEDED, State.FAILED)  # one that was cancelled tells when somebody lost patience
@@ -71,7 +71,7 @@ def seconds_of_type(connection: BaseDatabaseWrapper, job_type: str, *, now: date
     """What each of its newest runs took, the newest first."""
     its = held("job_type", job_type, JobRun)
     runs = JobRun.objects.using(connection.alias).filter(its, queued_at__gte=now - LOOK_BACK)
-    return _seconds(_newest(connection, runs.order_by("job_type", "-queued_at", "-id")))
+    return _seconds(_newest(connection, runs.order_by("-job_type", "-queued_at", "-id")))
 
 
 def of_schedules(connection: BaseDatabaseWrapper, schedules: Iterable[int], *, now: datetime) -> Duration | None:

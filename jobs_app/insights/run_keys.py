@@ -132,9 +132,9 @@ _TO_RUNS: list[tuple[_Fits, Access]] = [
     (lambda chosen: chosen.search.run_id, Access(("id",))),
     (lambda chosen: chosen.parent, Access(("parent",))),
     (lambda chosen: chosen.schedule, Access(("schedule",), BY_ID, "-schedule")),
-    (lambda chosen: chosen.subject, Access(("subject", "time"), NEWEST, "subject")),
+    (lambda chosen: chosen.subject, Access(("subject", "time"), NEWEST, "-subject")),
     (lambda chosen: chosen.open or chosen.state == "failed", Access(("state", "time"), NEWEST)),
-    (lambda chosen: chosen.job_type, Access(("job_type", "time"), NEWEST, "job_type")),
+    (lambda chosen: chosen.job_type, Access(("job_type", "time"), NEWEST, "-job_type")),
     (lambda chosen: True, Access(("time",), NEWEST)),
 ]
 _TO_JOBS: list[tuple[_Fits, Access]] = [

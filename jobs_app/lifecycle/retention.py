@@ -72,7 +72,7 @@ class RunShelf(Shelf):
     def find(self, connection: BaseDatabaseWrapper, after: Mark, size: int) -> Batch:
         columns = ("queued_at", "pk", "state", "finished_at", "schedule")
         its = self._rows(connection, after).filter(held("job_type", self.job_type, JobRun))
-        rows = list(its.order_by("-job_type", "queued_at", "pk").values_list(*columns)[:size])
+        rows = list(its.order_by("job_type", "queued_at", "pk").values_list(*columns)[:size])
         old = {
             run_id: schedule
             for _, run_id, state, finished_at, schedule in rows

@@ -73,19 +73,19 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='jobrun',
-            index=models.Index(models.OrderBy(models.F('queued_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='jobs_app_run_newest'),
+            index=models.Index(models.F('queued_at'), models.F('id'), name='jobs_app_run_newest'),
         ),
         migrations.AddIndex(
             model_name='jobrun',
-            index=models.Index(models.F('job_type'), models.OrderBy(models.F('queued_at'), descending=True), models.OrderBy(models.F('id'), descending=True), name='jobs_app_run_type_newest'),
+            index=models.Index(models.F('job_type'), models.F('queued_at'), models.F('id'), name='jobs_app_run_type_newest'),
         ),
         migrations.AddIndex(
             model_name='jobrun',
-            index=models.Index(models.F('subject'), models.OrderBy(models.F('queued_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('subject', ''), _negated=True), name='jobs_app_run_subject'),
+            index=models.Index(models.F('subject'), models.F('queued_at'), models.F('id'), condition=models.Q(('subject', ''), _negated=True), name='jobs_app_run_subject'),
         ),
         migrations.AddIndex(
             model_name='jobrun',
-            index=models.Index(models.OrderBy(models.F('queued_at'), descending=True), models.OrderBy(models.F('id'), descending=True), condition=models.Q(('state', 'failed')), name='jobs_app_run_failed'),
+            index=models.Index(models.F('queued_at'), models.F('id'), condition=models.Q(('state', 'failed')), name='jobs_app_run_failed'),
         ),
         migrations.AddIndex(
             model_name='jobrun',

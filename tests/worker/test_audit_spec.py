@@ -128,7 +128,7 @@ def test_a_run_has_room_for_long_names_and_an_index_by_type_and_time() -> None:
     assert Run._meta.get_field("finished_at").null
     with connection.cursor() as cursor:
         found = connection.introspection.get_constraints(cursor, JobRun._meta.db_table).values()
-    assert [["job_type", "queued_at", "id"], ["ASC", "DESC", "DESC"]] in [
+    assert [["job_type", "queued_at", "id"], ["ASC", "ASC", "ASC"]] in [
         [one["columns"], one.get("orders")] for one in found
     ]
 
