@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import django
 import polib
 import pytest
 from django.utils import translation
@@ -48,3 +50,16 @@ def test_what_is_shipped_was_compiled_from_what_is_written(language: str) -> Non
 def test_the_app_speaks_german() -> None:
     with translation.override("de"):
         assert translation.gettext("Reason") == "Grund"
+
+
+@EACH
+def test_no_text_takes_the_place_of_one_that_the_rest_of_the_admin_has(language: str) -> None:
+    """Texts are looked up in the apps together: with another translation ours would show up on Django's own pages."""
+    root = Path(django.__file__).parent
+    theirs: dict[tuple[str | None, str], str] = {}
+    for path in [root / "conf", root / "contrib" / "admin", root / "contrib" / "auth"]:
+        for entry in polib.pofile(str(path / "locale" / language / "LC_MESSAGES" / "django.po")).translated_entries():
+            theirs.setdefault((entry.msgctxt, entry.msgid), entry.msgstr)
+    ours = polib.pofile(str(path_of(language)))
+    other = [each.msgid for each in ours if theirs.get((each.msgctxt, each.msgid), each.msgstr) != each.msgstr]
+    assert other == [], "give these a context, or Django's own words"
