@@ -8,6 +8,7 @@ from uuid import UUID
 from django.http import HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from jobs_app.admin.documents import Excerpt, download, head, pretty, tail
 from jobs_app.admin.pages import Page
@@ -30,7 +31,7 @@ def _detail(visit: Visit, pk: UUID) -> HttpResponseBase:
     facts = visit.read(
         lambda: run_facts.read(visit.connection, pk, before=_before(visit), with_logs=visit.may("view_log"))
     )
-    title = _("Run") if facts is None else _("Run of %(job_type)s") % {"job_type": visible(facts.run.job_type)}
+    title = pgettext("of a job", "Run") if facts is None else _("Run of %(job_type)s") % {"job_type": visible(facts.run.job_type)}
     return visit.render(
         "run_detail.html",
         title,

@@ -69,7 +69,7 @@ class RunColumns(JobsModel):
     slot_at = models.DateTimeField(_("slot"), null=True, blank=True)
     schedule = models.BigIntegerField(_("schedule"), null=True, blank=True)
     policy = models.CharField(_("policy"), max_length=10, choices=Policy.choices, db_default=Policy.STANDARD)
-    key = models.CharField(_("key"), max_length=200, null=True, blank=True)  # noqa: DJ001: null is "no key" in its index
+    key = models.CharField(_("key"), max_length=200, null=True, blank=True)
     attempts = models.IntegerField(_("attempts"), db_default=0)  # claims, but for those put back before they started
     free_attempts = models.IntegerField(_("free attempts"), db_default=0)  # claims that do not count against the limit
     max_attempts = models.IntegerField(_("attempts at most"))

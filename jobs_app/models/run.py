@@ -33,8 +33,8 @@ class JobRun(Ending):
         verbose_name = _("finished run")
         verbose_name_plural = _("finished runs")
         indexes = (
-            # Lists read one of these from where a page ends, so that page a thousand costs what the first one does. They
-            # read from the end: what is new goes to the end of an index for less than to its beginning.
+            # Lists read one of these from where a page ends, so that page a thousand costs what the first one does. All
+            # are read from the end: what is new goes to the end of an index for less than to its beginning.
             models.Index(*BY_TIME, name="jobs_app_run_newest"),
             models.Index("job_type", *BY_TIME, name="jobs_app_run_type_newest"),
             models.Index("subject", *BY_TIME, name="jobs_app_run_subject", condition=~Q(subject="")),
