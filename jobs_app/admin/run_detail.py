@@ -31,7 +31,9 @@ def _detail(visit: Visit, pk: UUID) -> HttpResponseBase:
     facts = visit.read(
         lambda: run_facts.read(visit.connection, pk, before=_before(visit), with_logs=visit.may("view_log"))
     )
-    title = pgettext("of a job", "Run") if facts is None else _("Run of %(job_type)s") % {"job_type": visible(facts.run.job_type)}
+    title = pgettext("of a job", "Run")
+    if facts is not None:
+        title = _("Run of %(job_type)s") % {"job_type": visible(facts.run.job_type)}
     return visit.render(
         "run_detail.html",
         title,
