@@ -50,6 +50,7 @@ def test_the_button_enqueues_one_more_round(client: Client, settings: pytest.Fix
         "count-words",
         "call-shaky-service",
         "fetch-prices",
+        "send-invoice",
     }
 
 
