@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from jobs_app.admin.look_back import WINDOW_TEXTS
 from jobs_app.admin.pages import Page
 from jobs_app.admin.run_links import link
 from jobs_app.admin.streams import FORMATS, JSON_LINES, stream
@@ -48,13 +49,6 @@ KIND_TEXTS = {
     "workers": gettext_lazy("workers"),
     "window": gettext_lazy("maintenance window"),
     "setting": gettext_lazy("setting"),
-}
-WINDOW_TEXTS = {
-    "1h": gettext_lazy("the last hour"),
-    "24h": gettext_lazy("the last 24 hours"),
-    "7d": gettext_lazy("the last 7 days"),
-    "30d": gettext_lazy("the last 30 days"),
-    "all": gettext_lazy("any time"),
 }
 SEES = ("view_dashboard", "view_controlevent")
 

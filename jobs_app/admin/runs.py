@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs_app.admin import bulk
+from jobs_app.admin.look_back import WINDOW_TEXTS
 from jobs_app.admin.pages import Page
 from jobs_app.admin.run_asked import read_filter
 from jobs_app.admin.run_links import link
@@ -32,13 +33,6 @@ from jobs_app.text import clean
 LIVE_SECONDS = 15
 COUNT_SECONDS = 2.0
 ERROR_LENGTH = 120
-WINDOW_TEXTS = {
-    "1h": gettext_lazy("the last hour"),
-    "24h": gettext_lazy("the last 24 hours"),
-    "7d": gettext_lazy("the last 7 days"),
-    "30d": gettext_lazy("the last 30 days"),
-    "all": gettext_lazy("any time"),
-}
 VIEWS = (
     (gettext_lazy("All of the last day"), RunFilter()),
     (gettext_lazy("Waiting, by when it is due"), RunFilter(state="waiting", order="due")),

@@ -110,7 +110,7 @@ def _running_text(running: int) -> str:
 
 
 DRAIN_HELP = gettext_lazy(
-    "It takes no more jobs from its next heartbeat on, lets what runs come to its end, however long that takes, and"
+    "It takes no more jobs from the next seconds on, lets what runs come to its end, however long that takes, and"
     " then ends. Whatever starts processes anew on its host then starts a new one."
 )
 
