@@ -9,7 +9,7 @@ from typing import Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Count, Q
 
-from jobs_app.lifecycle.database import database_now, is_postgres, read_sqlite_time, sqlite_time
+from jobs_app.lifecycle.database import database_now, is_postgres, read_moment, sqlite_time
 from jobs_app.lifecycle.lanes import find_lanes
 from jobs_app.lifecycle.relation import relation
 from jobs_app.models import FINISHED, Job, JobRun, State
@@ -114,13 +114,9 @@ def _oldest_due(connection: BaseDatabaseWrapper, now: datetime) -> dict[str, tup
     rows, parameters = relation(connection, {"queue": "text", "priority": "int"}, lanes)
     with connection.cursor() as cursor:
         cursor.execute(OLDEST.format(lanes=rows), parameters)
-        found = [(queue, _moment(connection, at), priority) for queue, priority, at in cursor.fetchall() if at]
+        found = [(queue, read_moment(at), priority) for queue, priority, at in cursor.fetchall() if at]
     oldest: dict[str, tuple[datetime, int]] = {}
     for queue, at, priority in found:
         if at <= now:
             oldest[queue] = min((at, priority), oldest.get(queue, (at, priority)))
     return oldest
-
-
-def _moment(connection: BaseDatabaseWrapper, value: Any) -> datetime:
-    return value if is_postgres(connection) else read_sqlite_time(value)

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 
 from jobs_app.lifecycle.bounded import held
-from jobs_app.lifecycle.database import is_postgres, pinned_reading, read_sqlite_time, sqlite_time
+from jobs_app.lifecycle.database import is_postgres, pinned_reading, read_moment, sqlite_time
 from jobs_app.models import JobRun, State
 
 LOOK_BACK = timedelta(days=7)
@@ -63,7 +63,7 @@ def of_types(connection: BaseDatabaseWrapper, job_types: Sequence[str], *, now: 
         with pinned_reading(connection), connection.cursor() as cursor:
             cursor.execute(sql, given)
             for job_type, state, *moments in cursor.fetchall():
-                found[job_type].append(_Run(state, *(_moment(connection, moment) for moment in moments)))
+                found[job_type].append(_Run(state, *(moment and read_moment(moment) for moment in moments)))
     return {name: _duration(_seconds(runs)) for name, runs in found.items()}
 
 
@@ -96,10 +96,6 @@ def _newest(connection: BaseDatabaseWrapper, runs: QuerySet[JobRun]) -> list[_Ru
 
 def _stored_moment(connection: BaseDatabaseWrapper, moment: datetime) -> Any:
     return moment if is_postgres(connection) else sqlite_time(moment)
-
-
-def _moment(connection: BaseDatabaseWrapper, value: Any) -> Any:
-    return value if value is None or is_postgres(connection) else read_sqlite_time(value)
 
 
 def _seconds(runs: Iterable[_Run]) -> list[float]:

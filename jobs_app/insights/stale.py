@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.ids import uuid7
-from jobs_app.lifecycle.database import is_postgres, pinned_reading, read_sqlite_time, read_uuid, sqlite_time
+from jobs_app.lifecycle.database import is_postgres, pinned_reading, read_moment, read_uuid, sqlite_time
 from jobs_app.lifecycle.stale import KINDS, Stale, find_stale
 from jobs_app.models import ControlEvent, JobRun, WorkerState
 from jobs_app.registry import SYSTEM_NAMES
@@ -68,16 +68,16 @@ def lost_attempts(
         given = {"first": first.hex, "since": sqlite_time(since)}
     with pinned_reading(connection), connection.cursor() as cursor:
         cursor.execute(LOST, given | {"among": among, "limit": limit})
-        return [_lost(connection, row) for row in cursor.fetchall()]
+        return [_lost(row) for row in cursor.fetchall()]
 
 
-def _lost(connection: BaseDatabaseWrapper, row: tuple[Any, ...]) -> LostAttempt:
+def _lost(row: tuple[Any, ...]) -> LostAttempt:
     run_id, number, worker_id, at, error_class, message = row
     return LostAttempt(
         run_id=read_uuid(run_id),
         number=number,
         worker_id=worker_id,
-        at=at if is_postgres(connection) else read_sqlite_time(at),
+        at=read_moment(at),
         error_class=error_class,
         message=message,
     )

@@ -119,6 +119,11 @@ def read_sqlite_time(value: str | datetime) -> datetime:
     return (datetime.fromisoformat(value) if isinstance(value, str) else value).replace(tzinfo=UTC)
 
 
+def read_moment(value: str | datetime) -> datetime:
+    """A moment as raw SQL gives it: PostgreSQL knows the type."""
+    return value if isinstance(value, datetime) and value.tzinfo else read_sqlite_time(value)
+
+
 def read_uuid(value: UUID | str) -> UUID:
     """An id as raw SQL gives it: PostgreSQL knows the type, SQLite has text."""
     return value if isinstance(value, UUID) else UUID(value)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.database import is_postgres, now_sql, read_sqlite_time, read_uuid, while_busy
+from jobs_app.lifecycle.database import is_postgres, now_sql, read_moment, read_uuid, while_busy
 from jobs_app.lifecycle.holds import hold_by_gate
 from jobs_app.lifecycle.keys import Key, wake_next
 from jobs_app.lifecycle.new_job import Enqueued, NewJob
@@ -63,7 +61,9 @@ def find_holders(connection: BaseDatabaseWrapper, refused: Sequence[NewJob]) -> 
         cursor.execute(HOLDERS.format(rows=rows, by_key=by_key), parameters)
         found = cursor.fetchall()
     return {
-        read_uuid(mine): Enqueued(read_uuid(theirs), _time(queued_at), _time(run_at), False, job_type, state)
+        read_uuid(mine): Enqueued(
+            read_uuid(theirs), read_moment(queued_at), read_moment(run_at), False, job_type, state
+        )
         for mine, theirs, queued_at, run_at, job_type, state in found
     }
 
@@ -88,8 +88,4 @@ def replace_waiting(connection: BaseDatabaseWrapper, run_id: UUID, new: NewJob) 
     replaced, queued_at, run_at, queue, key, gate = row
     if gate == Gate.KEY and key:
         wake_next(connection, [Key(queue, key)])
-    return Enqueued(read_uuid(replaced), _time(queued_at), _time(run_at), False, new.job_type, "queued")
-
-
-def _time(value: Any) -> datetime:
-    return value if isinstance(value, datetime) and value.tzinfo else read_sqlite_time(value)
+    return Enqueued(read_uuid(replaced), read_moment(queued_at), read_moment(run_at), False, new.job_type, "queued")
