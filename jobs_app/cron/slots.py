@@ -81,7 +81,8 @@ _remembered_newest = lru_cache(maxsize=1024)(_newest)
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Not only for the answer: in its own zone the repeated hour compares equal to the first, and would be mixed up."""
+    """Not only for the answer: in its own zone the repeated hour compares equal to the first, and would be mixed up.
+    UTC repeats none: a `fold` there means nothing, and must not be taken for one."""
     if moment.utcoffset() is None:
         raise ValueError("the moment has no time zone; use timezone.now() or timezone.make_aware(...)")
-    return moment.astimezone(UTC)
+    return moment.astimezone(UTC).replace(fold=0)

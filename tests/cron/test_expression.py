@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from croniter import croniter
 from croniter.croniter import CroniterBadDateError
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jobs_app.cron import parse
@@ -161,7 +161,16 @@ DAYS = st.one_of(
     st.tuples(st.just("*"), numbers(1, 12), WEEKDAYS),
     st.tuples(numbers(1, 31), numbers(1, 12), numbers(0, 7)),
 )
-MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1))
+MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1))  # some with a fold, which means nothing in UTC
+
+
+def _has_slots(expression: str, moment: datetime) -> bool:
+    """croniter finds nothing where one of the two day fields has no day by itself, as the 30th of February."""
+    try:
+        croniter(expression, moment).get_next()
+    except CroniterBadDateError:
+        return False
+    return True
 
 
 @given(times=TIMES, days=DAYS, moment=MOMENTS)
@@ -176,6 +185,7 @@ def test_in_utc_the_slots_are_those_that_croniter_finds(
             croniter(expression, moment).get_next()
         return
     later, earlier = croniter(expression, moment), croniter(expression, moment)
+    assume(_has_slots(expression, moment))
     after = before = moment.replace(tzinfo=UTC)
     for _ in range(4):
         after, before = cron.after(after), cron.newest(before - timedelta(microseconds=1))
