@@ -20,6 +20,9 @@ NO_PYTHON := Python 3.11 or newer with venv is needed and none was found; name o
 OWN_POSTGRES := $(filter postgres://% postgresql://%,$(DATABASE_URL))
 ON_POSTGRES := $(if $(OWN_POSTGRES),env,$(PY) -m jobsite.localpg run --)
 
+# What `make test` has run on SQLite and uses no database is not run a second time.
+ONCE :=
+
 # Tests wait for processes more than they compute: three at a time take less than half as long, on two cores.
 SIDE_BY_SIDE := -n 3 --dist loadfile
 
@@ -41,6 +44,7 @@ else
 	@echo "DB is sqlite or postgres, not $(DB)." >&2; exit 2
 endif
 
+test: ONCE := --needing-database
 test: lint browser test-sqlite test-postgres  ## lint, then the whole suite on SQLite and on a real PostgreSQL
 	@echo "==== passed: lint, the suite on SQLite, the suite on PostgreSQL ===="
 	@$(PY) scripts/chromium.py --remind
@@ -54,7 +58,7 @@ test-sqlite: $(VENV)/dev.stamp  ## the suite on SQLite; ARGS="-k claim" for a pa
 
 test-postgres: $(VENV)/dev.stamp  ## the suite on PostgreSQL, likewise
 	@echo "==== pytest on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
-	@exec $(ON_POSTGRES) $(PY) -m pytest $(SIDE_BY_SIDE) $(ARGS)
+	@exec $(ON_POSTGRES) $(PY) -m pytest $(SIDE_BY_SIDE) $(ONCE) $(ARGS)
 
 images: browser  ## take the pictures of docs/images anew, from a site with made-up data
 	@exec env -u DATABASE_URL $(PY) -m tests.browser.pictures

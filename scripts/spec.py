@@ -8,6 +8,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SPECIFICATION = ROOT / "docs" / "specification.md"
@@ -23,8 +24,15 @@ def statuses_in(page: Path) -> dict[str, str]:
     return dict(ROW.findall(page.read_text()))
 
 
-def outcomes_in(path: Path) -> Outcomes:
-    entries = json.loads(path.read_text()) if path.exists() else {}
+def read(paths: Mapping[str, Path]) -> dict[str, Outcomes]:
+    """What each database has shown; a test that uses none shows it for all, wherever it ran."""
+    found = {name: json.loads(path.read_text()) if path.exists() else {} for name, path in paths.items()}
+    ran = [name for name, entries in found.items() if entries]
+    anywhere = {test: entry for name in ran for test, entry in found[name].items() if entry.get("anywhere")}
+    return {name: outcomes_in({**(anywhere if name in ran else {}), **found[name]}) for name in found}
+
+
+def outcomes_in(entries: Mapping[str, Any]) -> Outcomes:
     outcomes: dict[str, dict[str, str]] = defaultdict(dict)
     for test, entry in entries.items():
         for number in entry["numbers"]:
@@ -74,7 +82,7 @@ def _listed(numbers: Iterable[str]) -> str:
 
 def main() -> int:
     statuses = statuses_in(SPECIFICATION)
-    results = {database: outcomes_in(path) for database, path in RESULTS.items()}
+    results = read(RESULTS)
     print("\n".join([*table(statuses, results), "", *summary(statuses, results)]))
     for database, path in RESULTS.items():
         if not path.exists():

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.needing_database import needs_database
+
 FOLDER = ".spec"
 
 
@@ -21,6 +23,7 @@ class SpecReport:
         self.root = root
         self.files: set[str] = set()
         self.numbers: dict[str, list[str]] = {}
+        self.anywhere: set[str] = set()  # tests that use no database, and show the same on all
         self.outcomes: dict[str, str] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -30,6 +33,8 @@ class SpecReport:
             numbers = [number for mark in item.iter_markers("spec") for number in mark.args]
             if numbers:
                 self.numbers[item.nodeid] = numbers
+            if numbers and not needs_database(item):
+                self.anywhere.add(item.nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -45,13 +50,14 @@ class SpecReport:
         if session.config.option.collectonly:
             return
         if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["spec"] = {"files": sorted(self.files), "numbers": self.numbers}
+            collected = {"files": sorted(self.files), "numbers": self.numbers, "anywhere": sorted(self.anywhere)}
+            session.config.workeroutput["spec"] = collected
             return
         single_tests = any("::" in argument for argument in session.config.args)
         path = self.root / FOLDER / f"{connection.vendor}.json"
         kept = {test: entry for test, entry in _read(path).items() if single_tests or not self._is_gone(test)}
         ran = {
-            test: {"numbers": self.numbers[test], "outcome": outcome}
+            test: {"numbers": self.numbers[test], "outcome": outcome, "anywhere": test in self.anywhere}
             for test, outcome in self.outcomes.items()
             if test in self.numbers
         }
@@ -62,6 +68,7 @@ class SpecReport:
         collected = getattr(node, "workeroutput", {}).get("spec", {})  # nothing, if the process died
         self.files.update(collected.get("files", ()))
         self.numbers.update(collected.get("numbers", {}))
+        self.anywhere.update(collected.get("anywhere", ()))
 
     def _is_gone(self, test: str) -> bool:
         file = _file_of(test)

@@ -43,7 +43,9 @@ def noted(root: Path, outcome: str, *arguments: str, when: str = "call") -> dict
 
 
 def _item(nodeid: str, *numbers: str) -> Any:
-    return SimpleNamespace(nodeid=nodeid, iter_markers=lambda name: [SimpleNamespace(args=numbers)])
+    """One that uses no database."""
+    marks = {"spec": [SimpleNamespace(args=numbers)]}
+    return SimpleNamespace(nodeid=nodeid, iter_markers=lambda name: marks.get(name, []), fixturenames=())
 
 
 def test_tests_that_are_gone_are_forgotten_and_others_kept(root: Path) -> None:
@@ -78,5 +80,5 @@ def test_what_other_processes_collected_and_ran_is_noted_by_the_first(root: Path
     del config.workeroutput
     first.pytest_sessionfinish(SimpleNamespace(config=config))
     noted = json.loads((root / ".spec" / f"{connection.vendor}.json").read_text())
-    assert noted[test] == {"numbers": ["S1.1", "S1.2"], "outcome": "passed"}
+    assert noted[test] == {"numbers": ["S1.1", "S1.2"], "outcome": "passed", "anywhere": True}
     assert set(noted) == {test, "tests/test_b.py::test_of_a_file_not_run"}

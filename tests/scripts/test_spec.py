@@ -49,8 +49,22 @@ def test_results_are_turned_from_tests_to_lines(tmp_path: Path) -> None:
     path = tmp_path / "sqlite.json"
     path.write_text(json.dumps({"t::a": {"numbers": ["S1.1", "S1.2"], "outcome": "passed"}}))
 
-    assert spec.outcomes_in(path) == {"S1.1": {"t::a": "passed"}, "S1.2": {"t::a": "passed"}}
+    assert spec.read({"SQLite": path}) == {"SQLite": {"S1.1": {"t::a": "passed"}, "S1.2": {"t::a": "passed"}}}
+
+
+def test_what_uses_no_database_is_shown_for_each_that_had_a_run(tmp_path: Path) -> None:
+    paths = {name: tmp_path / f"{name}.json" for name in ("SQLite", "PostgreSQL", "Oracle")}
+    pure = {"numbers": ["S1.1"], "outcome": "passed", "anywhere": True}
+    stored = {"numbers": ["S1.2"], "outcome": "passed", "anywhere": False}
+    paths["SQLite"].write_text(json.dumps({"t::pure": pure, "t::stored": stored}))
+    paths["PostgreSQL"].write_text(json.dumps({"t::other": stored}))
+
+    assert spec.read(paths) == {
+        "SQLite": {"S1.1": {"t::pure": "passed"}, "S1.2": {"t::stored": "passed"}},
+        "PostgreSQL": {"S1.1": {"t::pure": "passed"}, "S1.2": {"t::other": "passed"}},
+        "Oracle": {},
+    }
 
 
 def test_a_database_without_a_run_has_shown_nothing(tmp_path: Path) -> None:
-    assert spec.outcomes_in(tmp_path / "missing.json") == {}
+    assert spec.read({"SQLite": tmp_path / "missing.json"}) == {"SQLite": {}}
