@@ -24,12 +24,14 @@ from jobs_app.lifecycle.control.schedules import (
 )
 from jobs_app.lifecycle.control.settings import change_setting, reset_setting
 from jobs_app.lifecycle.control.stop import abort, cancel
+from jobs_app.lifecycle.control.tokens import Created, create_token, revoke_token
 from jobs_app.lifecycle.control.windows import add_window, change_window, remove_window
 
 __all__ = [
     "Acted",
     "Backfilled",
     "Bulked",
+    "Created",
     "Reconciled",
     "abort",
     "add_schedule",
@@ -41,6 +43,7 @@ __all__ = [
     "change_schedule",
     "change_setting",
     "change_window",
+    "create_token",
     "delete_schedule",
     "drain",
     "fail",
@@ -55,6 +58,7 @@ __all__ = [
     "resume",
     "resume_schedule",
     "retry",
+    "revoke_token",
     "schedules_of",
     "trigger_schedule",
     "unlimit_queue",
