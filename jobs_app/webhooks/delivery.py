@@ -1,0 +1,104 @@
+"""The job that tells one receiver how one run ended, again and again until the receiver has taken it."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from http.client import HTTPException
+from typing import Any
+from uuid import UUID
+
+from jobs_app import __version__
+from jobs_app.conf import get_settings
+from jobs_app.definitions import job
+from jobs_app.errors import Cancel, Directive, Fail, Retry
+from jobs_app.lifecycle.announce import MAX_ATTEMPTS, QUEUE, WEBHOOK
+from jobs_app.lifecycle.database import jobs_connection
+from jobs_app.models import JobRun
+from jobs_app.retry import Backoff
+from jobs_app.text import clean, one_line
+from jobs_app.webhook_rules import Webhook
+from jobs_app.webhooks.addresses import AddressRefused
+from jobs_app.webhooks.answers import Answer, advice, seconds_asked
+from jobs_app.webhooks.message import COLUMNS, body
+from jobs_app.webhooks.sending import post
+from jobs_app.webhooks.signing import HEADER, signature
+
+logger = logging.getLogger("jobs_app.webhooks")
+
+BACKOFF = Backoff(base=10, cap=3600)
+TIMEOUT_SECONDS = 30.0  # for a name that is slow to look up; the rest has a shorter one
+USER_AGENT = f"jobs_app/{__version__}"
+
+
+@job(
+    name=WEBHOOK,
+    queue=QUEUE,
+    max_attempts=MAX_ATTEMPTS,
+    backoff=BACKOFF,
+    timeout=TIMEOUT_SECONDS,
+    retry_timeouts=True,
+    takes_context=True,
+    retention={"succeeded": "1d"},
+    permission="jobs_app.send_webhook",  # nobody has it: a run that ends is told, and nothing else
+)
+def deliver(context: Any, webhook: str, run: UUID, job_type: str) -> dict[str, int]:
+    """Tell the receiver of a webhook how a run ended."""
+    told = _webhook(webhook)
+    try:
+        answer = _send(told, _run(run), context.id)
+        if not answer.is_accepted:
+            raise _refusal(told, answer, context.attempt)
+    except Directive as problem:
+        logger.warning("webhook=%s run=%s delivery=%s: %s", webhook, run, context.id, one_line(problem))
+        raise
+    logger.info("webhook=%s run=%s delivery=%s: answered %s", webhook, run, context.id, answer.status)
+    return {"status": answer.status}
+
+
+def _webhook(name: str) -> Webhook:
+    for webhook in get_settings().webhooks:
+        if webhook.name == name:
+            return webhook
+    raise Fail(f"no webhook is named {name!r} any more: see settings.JOBS['WEBHOOKS']")
+
+
+def _run(run_id: UUID) -> JobRun:
+    found = JobRun.objects.using(jobs_connection().alias).only(*COLUMNS).filter(pk=run_id).first()
+    if found is None:
+        raise Cancel(f"run {run_id} is not in the history any more, so there is nothing to tell")
+    return found
+
+
+def _send(webhook: Webhook, run: JobRun, delivery: UUID) -> Answer:
+    at = datetime.now(UTC)
+    sent = body(run, webhook=webhook.name, delivery=delivery, at=at)
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": USER_AGENT,
+        "Jobs-Delivery": str(delivery),
+        HEADER: signature(sent, secrets=webhook.secrets, at=int(at.timestamp())),
+    }
+    try:
+        return post(webhook.url, sent, headers, private_allowed=get_settings().webhook_private_addresses)
+    except AddressRefused as refused:
+        why = "Set settings.JOBS['WEBHOOK_PRIVATE_ADDRESSES'] = True if webhooks may go there"
+        raise Fail(f"{refused}. {why}.") from None
+    except (OSError, HTTPException) as problem:
+        raise Retry(f"{webhook.host}: {_told(problem)}") from None
+
+
+def _refusal(webhook: Webhook, answer: Answer, attempt: int) -> Directive:
+    said = f"{webhook.host} answered {answer.status}"
+    if not answer.is_for_later:
+        return Fail(f"{said}; {advice(answer.status)}")
+    asked = seconds_asked(answer.retry_after, datetime.now(UTC))
+    # Not sooner than it would be sent anyway, or a receiver that asks for no wait at all would use up the attempts.
+    return Retry(said, after=None if asked is None else max(asked, BACKOFF.delay_after(attempt)))
+
+
+def _told(problem: OSError | HTTPException) -> str:
+    """Without what the receiver sent, which some errors carry."""
+    if isinstance(problem, HTTPException):
+        return f"its answer is no HTTP ({type(problem).__name__})"
+    return clean(f"{type(problem).__name__}: {problem}", 300)
