@@ -6,12 +6,10 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import DateTimeField, QuerySet, Value
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Now
+from django.db.models import QuerySet
 
 from jobs_app.errors import RunNotFound
-from jobs_app.lifecycle.database import database_now, is_postgres, jobs_connection, now_parameter
+from jobs_app.lifecycle.database import jobs_connection, now_expression
 from jobs_app.models import LIVE, Run, State
 from jobs_app.registry import registry
 
@@ -37,7 +35,7 @@ def readable(connection: BaseDatabaseWrapper) -> QuerySet[Run]:
 
     Where runs are written, not a replica: a run can be read as soon as it is enqueued.
     """
-    return Run.objects.using(connection.alias).annotate(read_at=_now(connection))
+    return Run.objects.using(connection.alias).annotate(read_at=now_expression(connection))
 
 
 def status_of(*, state: str, attempts: int, run_at: datetime, now: datetime) -> str:
@@ -53,8 +51,3 @@ def label_of(job_type: str, status: str) -> str:
     """The word that the job type's preset has for a status; the status itself where it has none."""
     known = registry.find(job_type)
     return status if known is None or known.preset is None else known.preset.label(status)
-
-
-def _now(connection: BaseDatabaseWrapper) -> Combinable:
-    moment = now_parameter(connection) if is_postgres(connection) else database_now(connection)
-    return Now() if moment is None else Value(moment, output_field=DateTimeField())

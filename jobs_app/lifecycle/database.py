@@ -16,6 +16,9 @@ from uuid import UUID
 import psycopg
 from django.db import DataError, IntegrityError, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import DateTimeField, Model, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
 
 from jobs_app.models import jobs_database
 
@@ -94,6 +97,12 @@ def now_sql(connection: BaseDatabaseWrapper) -> str:
     return NOW if is_postgres(connection) else "%(now)s"
 
 
+def now_expression(connection: BaseDatabaseWrapper) -> Combinable:
+    """The same for a queryset, which has the time from the query that uses it."""
+    moment = _frozen if is_postgres(connection) else database_now(connection)
+    return Now() if moment is None else Value(moment, output_field=DateTimeField())
+
+
 def database_now(connection: BaseDatabaseWrapper) -> datetime:
     """The time that decides what is due, leased or expired."""
     if _frozen is not None:
@@ -122,6 +131,15 @@ def read_sqlite_time(value: str | datetime) -> datetime:
 def read_moment(value: str | datetime) -> datetime:
     """A moment as raw SQL gives it: PostgreSQL knows the type."""
     return value if isinstance(value, datetime) and value.tzinfo else read_sqlite_time(value)
+
+
+def first_row(connection: BaseDatabaseWrapper, model: type[Model], sql: str, parameters: dict[str, Any]) -> Any:
+    """The first row of plain SQL as its model has it, with the moment of its column `read_at`; None: there is none."""
+    rows: Any = model._default_manager.using(connection.alias).raw(sql, parameters)
+    row = next(iter(rows), None)
+    if row is not None:
+        row.read_at = read_moment(row.read_at)
+    return row
 
 
 def read_uuid(value: UUID | str) -> UUID:

@@ -11,12 +11,13 @@ from django.db import DatabaseError, IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.errors import LeaseLost
-from jobs_app.lifecycle.database import apart, is_data_at_fault, is_postgres, pinned_transaction, read_uuid
+from jobs_app.lifecycle.announce import is_awaited
+from jobs_app.lifecycle.database import apart, is_data_at_fault, is_postgres, pin, pinned_transaction, read_uuid
 from jobs_app.lifecycle.hand_over import Straight
 from jobs_app.lifecycle.moves import Ended, remove, remove_all
 from jobs_app.lifecycle.relation import relation
 from jobs_app.lifecycle.requeue import requeue, while_places_are_taken
-from jobs_app.models import ONE_QUEUED, Gate
+from jobs_app.models import ONE_QUEUED, Gate, JobRun
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean
 
@@ -47,6 +48,20 @@ def finish_within(connection: BaseDatabaseWrapper, ended: Ended) -> None:
     """The same inside the handler's own transaction, as its last statement: both commit, or neither."""
     if ended.id not in _store(connection, [ended]):
         raise LeaseLost(f"job {ended.id} is no longer ours; its transaction is rolled back")
+
+
+def finish_last(connection: BaseDatabaseWrapper, ended: Ended) -> Ended:
+    """The same where the job is locked, in a transaction of ours that ends right after: so its plan may stay pinned,
+    and whoever began it begins it anew where a place in a queue is taken. How it ended: one that would wait may not."""
+    if is_postgres(connection):
+        with connection.wrap_database_errors:
+            pin(connection.connection, is_ours=False)
+    if ended.id not in (requeue if ended.state == "queued" else remove)(connection, [ended]):
+        raise LeaseLost(f"job {ended.id} is no longer ours; nothing of its report is kept")
+    if ended.state != "queued":
+        return ended
+    run = JobRun.objects.using(connection.alias).only("state", "done_reason").filter(pk=ended.id).first()
+    return ended if run is None else replace(ended, state=run.state, done_reason=run.done_reason)
 
 
 def settled(connection: BaseDatabaseWrapper, ended: Sequence[Ended]) -> set[UUID]:
@@ -123,9 +138,9 @@ def _store(
         return remove(connection, final, unknown=unknown, straight=straight) | requeue(connection, waiting)
 
 
-def _is_one_statement(connection: BaseDatabaseWrapper, reports: Iterable[Ended]) -> bool:
-    """Nobody to wake, and nobody's transaction around it: then it needs a single round trip."""
-    is_free = is_postgres(connection) and not connection.in_atomic_block
+def _is_one_statement(connection: BaseDatabaseWrapper, reports: Sequence[Ended]) -> bool:
+    """Nobody to wake or to tell, and nobody's transaction around it: then it needs a single round trip."""
+    is_free = is_postgres(connection) and not connection.in_atomic_block and not is_awaited(reports)
     return is_free and all(one.state != "queued" and one.gate != Gate.KEY for one in reports)
 
 

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
-from jobs_app.lifecycle.database import NOW, is_postgres, now_parameter, now_sql, pinned_transaction, read_uuid
+from jobs_app.errors import IdempotencyConflict
+from jobs_app.lifecycle.database import (
+    NOW,
+    is_postgres,
+    now_parameter,
+    now_sql,
+    pinned_transaction,
+    read_uuid,
+    write_savepoint,
+)
 from jobs_app.lifecycle.relation import relation
 from jobs_app.models import IdempotencyKey
 
+NO_RUN = UUID(int=0)  # what a key stands for that is about many
 ROWS_PER_STATEMENT = 500
 STATEMENTS_PER_CALL = 10  # who forgets has other things to do as well
 
@@ -79,6 +90,34 @@ def take_key(
 def point_key(connection: BaseDatabaseWrapper, *, scope: str, key: str, run_id: UUID) -> None:
     """Let a key that is ours stand for the run that was there before."""
     IdempotencyKey.objects.using(connection.alias).filter(scope=scope, key=key).update(run_id=run_id)
+
+
+def keep_answer(connection: BaseDatabaseWrapper, *, scope: str, key: str, answer: dict[str, Any]) -> None:
+    """What whoever comes again with this key is answered."""
+    IdempotencyKey.objects.using(connection.alias).filter(scope=scope, key=key).update(answer=answer)
+
+
+def known_answer(connection: BaseDatabaseWrapper, *, scope: str, key: str) -> Any:
+    """The row of a key that was answered: with its `answer` and `body_hash`; None where there is none."""
+    found = IdempotencyKey.objects.using(connection.alias).filter(scope=scope, key=key, answer__isnull=False)
+    return found.order_by().first()
+
+
+def answered_once(
+    connection: BaseDatabaseWrapper, *, scope: str, key: str, body: Any, act: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """What `act` answers, done once for a key: who comes again is answered the same. All of it commits, or nothing."""
+    body_hash = hash_of(scope, body)
+    with write_savepoint(connection):
+        known = take_key(connection, scope=scope, key=key, run_id=NO_RUN, body_hash=body_hash)
+        if known is None:
+            answer = act()
+            keep_answer(connection, scope=scope, key=key, answer=answer)
+            return answer
+        if known[1] != body_hash:
+            raise IdempotencyConflict(f"the key {key!r} was used for something else. Use a new one for new work.")
+        found: dict[str, Any] = known_answer(connection, scope=scope, key=key).answer
+        return found
 
 
 def free_key(connection: BaseDatabaseWrapper, *, scope: str, key: str) -> None:

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.computing import computing
+from jobs_app.lifecycle.announce import announce
 from jobs_app.lifecycle.cursors import run_pinned, run_within
 from jobs_app.lifecycle.database import NOW, is_postgres, read_uuid
 from jobs_app.lifecycle.hand_over import Straight, hand_over
@@ -162,11 +163,14 @@ def remove(
 ) -> set[UUID]:
     """Move jobs into history; the ids that really moved. `unknown`: none of them is in it, or all are refused."""
     postgres = POSTGRES_REMOVE_NEW if unknown else POSTGRES_REMOVE
-    return _move(connection, ended, guard, postgres, [ATTEMPT, RUN, SQLITE_REMOVE], straight)
+    moved = _move(connection, ended, guard, postgres, [ATTEMPT, RUN, SQLITE_REMOVE], straight)
+    announce(connection, ended, moved)
+    return moved
 
 
 def remove_all(connection: BaseDatabaseWrapper, ended: Sequence[Ended], *, unknown: bool = False) -> bool:
-    """The same on PostgreSQL, for jobs with no key that others wait for. False if some of them did not move."""
+    """The same on PostgreSQL, for jobs with no key that others wait for, and of which no webhook has to be told. False
+    if some of them did not move."""
     rows, parameters = _relation(connection, ended)
     sql = (POSTGRES_COUNT_NEW if unknown else POSTGRES_COUNT).format(rows=rows, guard=HELD)
     ((moved,),) = run_pinned(connection, sql, parameters)

@@ -5,34 +5,33 @@ from __future__ import annotations
 import contextvars
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import NamedTuple
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.admit import ROWS_PER_STEP
-from jobs_app.lifecycle.claim import Claim, ClaimedJob, claim
+from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.database import apart, database_now, jobs_connection
 from jobs_app.lifecycle.finish import finish
-from jobs_app.lifecycle.lanes import Start, find_lanes
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.pause_walks import Walker
+from jobs_app.lifecycle.pauses import read_pauses
 from jobs_app.lifecycle.recover import Recovered, recover
 from jobs_app.lifecycle.take import take
 from jobs_app.models import Hold, Job, State
-from jobs_app.registry import registry
-from jobs_app.runtime.enabled import is_enabled
+from jobs_app.registry import JobType
 from jobs_app.runtime.identity import Identity
-from jobs_app.signals import job_finished
 from jobs_app.worker import propagation
+from jobs_app.worker.desk import Asker, Desk
 from jobs_app.worker.flight import Flight, Report, board
-from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.guest import unbroken
 from jobs_app.worker.progress import save_words
 from jobs_app.worker.runner import run, run_async
+from jobs_app.worker.telling import tell
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -54,7 +53,7 @@ class InlineWorker:
     def __init__(
         self, *, serves: Callable[[str], bool] = lambda queue: True, job_types: Collection[str] | None = None
     ) -> None:
-        self._gates = Gatekeeper(serves)
+        self._desk = Desk(serves=serves, takes=self._runs, look_every=0.0)
         self._walker = Walker()
         self._job_types = job_types
         self._identity = Identity.new("inline")
@@ -69,10 +68,8 @@ class InlineWorker:
     def claim(self) -> ClaimedJob | None:
         """The most urgent job that is due, now ours; None if none is."""
         connection = jobs_connection()
-        while job := self._claim_from_lanes(connection, self._open_gates(connection, room=1)):
-            if self._may_run(connection, job):
-                return job
-        return None
+        self._finish_pauses(connection)
+        return self._desk.claim(connection, Asker(self._identity.id, LEASE_SECONDS))
 
     def take(self, run_id: UUID) -> ClaimedJob | None:
         """This job, now ours; None if it may not run now."""
@@ -80,7 +77,7 @@ class InlineWorker:
         if not self._due(connection, id=run_id):
             return None
         job = take(connection, run_id, worker_id=self._identity.id, lease=LEASE_SECONDS)
-        return job if job and self._may_run(connection, job) else None
+        return job if job and self._desk.lets_run(connection, job) else None
 
     def due(self) -> list[tuple[UUID, str]]:
         """The id and the job type of everything that could be claimed now, most urgent first."""
@@ -99,59 +96,29 @@ class InlineWorker:
         if report is None or not (report.stored or store(connection, report)):
             logger.warning("job=%s was ended by somebody else while it ran; its own end is not recorded", job.id)
             return Done(job, None, error)
-        tell(report)
+        tell(job, report.ended)
         return Done(job, report.ended, error)
 
     def _board(self, job: ClaimedJob) -> Flight:
         return board(job, worker=self._identity.short, worker_id=self._identity.id, lease=LEASE_SECONDS)
 
-    def _may_run(self, connection: BaseDatabaseWrapper, job: ClaimedJob) -> bool:
-        """Now that it is claimed; else it waits again, at its gate or for the end of a maintenance window."""
-        if not self._gates.keep_gates(connection, [job]):
-            return False
-        deferred = self._gates.calendar.met([job]).get(job.id)
-        if deferred is None:
-            return True
-        report = Report(self._board(job), deferred, None, time.monotonic())
-        if store(connection, report):
-            tell(report)
-        return False
-
-    def _open_gates(self, connection: BaseDatabaseWrapper, *, room: int) -> list[str]:
-        """Let in what keys, limits and rates allow; the job types that may run now."""
-        self._gates.refresh(connection)
-        if self._gates.pauses.are_unfinished:  # a job may have ended one
+    def _finish_pauses(self, connection: BaseDatabaseWrapper) -> None:
+        """What a pause began, or the end of one, is done before anything is claimed: a job may have ended it."""
+        if read_pauses(connection).are_unfinished:
             self._walker.go_on(connection, PAUSES_SECONDS)
-        types = [job_type.name for job_type in registry if self._runs(job_type.name) and is_enabled(job_type)]
-        self._gates.admit(connection, types, room)
-        return types
 
-    def _runs(self, job_type: str) -> bool:
-        is_wanted = self._job_types is None or job_type in self._job_types
-        return is_wanted and job_type not in self._gates.pauses.job_types
-
-    def _claim_from_lanes(self, connection: BaseDatabaseWrapper, types: Sequence[str]) -> ClaimedJob | None:
-        asked = Claim(
-            worker_id=self._identity.id,
-            token=uuid4(),
-            job_types=types,
-            limit=1,
-            lease=LEASE_SECONDS,
-            leases={},
-            paused_subjects=sorted(self._gates.pauses.subjects),
-        )
-        lanes = [Start(*lane) for lane in find_lanes(connection) if self._gates.serves(lane[0])]
-        lanes.sort(key=lambda lane: (-lane.priority, lane.queue))
-        return next(iter(claim(connection, asked, lanes)), None)
+    def _runs(self, job_type: JobType) -> bool:
+        return not job_type.remote and (self._job_types is None or job_type.name in self._job_types)
 
     def _due(self, connection: BaseDatabaseWrapper, **conditions: object) -> list[tuple[UUID, str]]:
-        types = self._open_gates(connection, room=ROWS_PER_STEP)
+        self._finish_pauses(connection)
+        types = self._desk.look_at_gates(connection, room=ROWS_PER_STEP)
         now = database_now(connection)
         jobs = Job.objects.using(connection.alias).filter(state=State.QUEUED, hold=Hold.OPEN, run_at__lte=now)
-        jobs = jobs.exclude(expires_at__lte=now).exclude(subject__in=self._gates.pauses.subjects)
+        jobs = jobs.exclude(expires_at__lte=now).exclude(subject__in=self._desk.pauses.subjects)
         found = jobs.filter(job_type__in=types, **conditions).order_by("-priority", "run_at", "id")
         rows = found.values_list("id", "job_type", "queue")
-        return [(run_id, job_type) for run_id, job_type, queue in rows if self._gates.serves(queue)]
+        return [(run_id, job_type) for run_id, job_type, queue in rows if self._desk.gates.serves(queue)]
 
 
 def _run(flight: Flight) -> Report | None:
@@ -168,12 +135,3 @@ def store(connection: BaseDatabaseWrapper, report: Report) -> bool:
     with apart(connection):
         save_words(connection, [report.flight])
     return ended.id in finish(connection, [ended])
-
-
-def tell(report: Report) -> None:
-    """Once it is stored."""
-    flight, ended = report.flight, report.ended
-    if ended.state == "failed":
-        logger.warning("job=%s type=%s failed: %s", ended.id, flight.job.job_type, ended.error)
-    if job_finished.receivers:
-        job_finished.send_robust(flight.job_type, job=flight.job, ended=ended)

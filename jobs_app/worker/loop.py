@@ -302,6 +302,6 @@ class Worker:
             version=jobs_app.__version__,
             queues=self.options.queues,
             excluded=self.options.excluded,
-            job_types=registry.names(),
+            job_types=[job_type.name for job_type in registry if not job_type.remote],
             concurrency=self.options.concurrency,
         )

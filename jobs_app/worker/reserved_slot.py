@@ -25,9 +25,10 @@ from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.loops import Loop
 from jobs_app.worker.beat import BEATS_PER_LEASE
 from jobs_app.worker.flight import Flight, Report, board
-from jobs_app.worker.inline import store, tell
+from jobs_app.worker.inline import store
 from jobs_app.worker.progress import save_words
 from jobs_app.worker.runner import run
+from jobs_app.worker.telling import tell
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -133,6 +134,6 @@ class ReservedSlot(Loop):
         is_stored = store(self.connection, report) or (unsure and bool(settled(self.connection, [report.ended])))
         self._unsure = False
         if is_stored:
-            tell(report)
+            tell(report.flight.job, report.ended)
         else:
             logger.warning("job=%s lost its lease; its %s is not recorded", report.ended.id, report.ended.outcome)

@@ -53,8 +53,8 @@ def call_handler(flight: Flight) -> Any:
     """With all that it takes, and nothing around it: also for those who want no more of a worker than that."""
     job_type = flight.job_type
     if job_type.takes_context:
-        return job_type.function(flight.context, **_arguments(flight))
-    return job_type.function(**_arguments(flight))
+        return job_type.function(flight.context, **arguments(flight))
+    return job_type.function(**arguments(flight))
 
 
 def attempt(flight: Flight) -> Ended:
@@ -222,7 +222,7 @@ def _call(flight: Flight) -> Any:
     return returned
 
 
-def _arguments(flight: Flight) -> dict[str, Any]:
+def arguments(flight: Flight) -> dict[str, Any]:
     """Checked again: the handler may have changed since the payload was stored."""
     text = flight.job.payload
     try:

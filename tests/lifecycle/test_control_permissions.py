@@ -13,7 +13,7 @@ from django.utils.functional import SimpleLazyObject
 
 from jobs_app import job
 from jobs_app.lifecycle import control
-from jobs_app.models import ControlEvent, Job, MaintenanceWindow, Pause, QueueState, ScheduleState
+from jobs_app.models import ApiToken, ControlEvent, Job, MaintenanceWindow, Pause, QueueState, ScheduleState
 from tests.lifecycle.rows import T, done, one_running, stored, tables
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +59,8 @@ VERBS: dict[str, tuple[str, Verb]] = {
     ),
     "change window": ("change_maintenancewindow", lambda actor: control.change_window("nightly", actor, minutes=5)),
     "remove window": ("delete_maintenancewindow", lambda actor: control.remove_window("nightly", actor)),
+    "create token": ("manage_token", lambda actor: control.create_token("bot", actor, scopes=["pull"])),
+    "revoke token": ("manage_token", lambda actor: control.revoke_token("abcd1234", actor)),
     "unlimit": ("scale_queue", lambda actor: control.unlimit_queue("limited", actor)),
 }
 EACH = pytest.mark.parametrize("verb", VERBS)
@@ -74,6 +76,7 @@ def something_to_do() -> None:
     Pause.objects.create(scope="queue", name="paused")
     QueueState.objects.create(name="limited", max_running=1)
     MaintenanceWindow.objects.create(name="nightly", start="03:00", minutes=20, enabled=False)
+    ApiToken.objects.create(name="old", prefix="abcd1234", scopes=["pull"])
     columns = {"job_type": "work", "interval_seconds": 60, "next_run_at": T + timedelta(days=999)}
     ScheduleState.objects.create(**columns, subject="a", paused=True)
     ScheduleState.objects.create(**columns, subject="b", overrides={"interval_seconds": 60})
@@ -81,7 +84,7 @@ def something_to_do() -> None:
 
 
 def everything() -> Any:
-    others = (Pause, QueueState, MaintenanceWindow, ScheduleState, ControlEvent)
+    others = (Pause, QueueState, MaintenanceWindow, ScheduleState, ApiToken, ControlEvent)
     return tables(), [list(model.objects.order_by("pk").values()) for model in others]
 
 

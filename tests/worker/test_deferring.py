@@ -20,6 +20,7 @@ from jobs_app.models import Job, JobAttempt, JobRun
 from jobs_app.registry import SYSTEM_QUEUE
 from jobs_app.testing import run_jobs
 from jobs_app.worker.deferring import Calendar
+from jobs_app.worker.desk import Asker, Desk
 from jobs_app.worker.inline import InlineWorker
 from jobs_app.worker.loop import Worker
 from tests.lifecycle.rows import one_running
@@ -80,12 +81,12 @@ WORKERS = pytest.mark.parametrize("drain", [inline, in_threads])
 @contextmanager
 def claiming() -> Iterator[ClaimedJob]:
     """What happens in this block comes between the claim of a job and the look at windows."""
-    worker = InlineWorker()
-    types = worker._open_gates(connection, room=1)
-    claimed = worker._claim_from_lanes(connection, types)
+    desk = Desk(serves=lambda queue: True, takes=lambda job_type: True, look_every=0)
+    desk.look_at_gates(connection)
+    claimed = desk._claim_anew(connection, Asker("worker-1", 60))
     assert claimed is not None
     yield claimed
-    assert not worker._may_run(connection, claimed)
+    assert not desk.lets_run(connection, claimed)
 
 
 @pytest.mark.spec("S0.R9", "A0.4")

@@ -65,9 +65,19 @@ def slot_reasons(case: Case) -> list[Reason]:
 
 
 def _no_worker(case: Case) -> Reason:
-    queue = case.run.queue
+    told_as = {"queue": case.run.queue, "job_type": case.run.job_type}
+    if _is_remote(case.run.job_type):
+        return _no_remote_worker(told_as)
     sentence = _("no live worker serves queue %(queue)s: start one with manage.py runworker --queues %(queue)s")
-    return Reason(kind="unserved", sentence=sentence % {"queue": queue}, target=ALL_WORKERS)
+    return Reason(kind="unserved", sentence=sentence % told_as, target=ALL_WORKERS)
+
+
+def _no_remote_worker(told_as: dict[str, str]) -> Reason:
+    sentence = _(
+        "its job type %(job_type)s is for remote workers and none that pulls from queue %(queue)s was heard of lately: "
+        "start one with python -m jobs_app.client --queues %(queue)s"
+    )
+    return Reason(kind="unserved", sentence=sentence % told_as, target=ALL_WORKERS)
 
 
 def _unknown(case: Case) -> Reason:
@@ -75,8 +85,15 @@ def _unknown(case: Case) -> Reason:
     if case.run.job_type not in registry:
         sentence = _("this deployment does not know job type %(job_type)s: its code is gone, or not there yet")
         return Reason(kind="unknown_type", sentence=sentence % told_as)
+    if _is_remote(case.run.job_type):
+        return _no_remote_worker(told_as)
     sentence = _("no live worker of queue %(queue)s knows job type %(job_type)s: start one whose code has it")
     return Reason(kind="unknown_to_workers", sentence=sentence % told_as, target=ALL_WORKERS)
+
+
+def _is_remote(job_type: str) -> bool:
+    known = registry.find(job_type)
+    return known is not None and known.remote
 
 
 def _is_switched_off(job_type: str) -> bool:
