@@ -1,0 +1,31 @@
+"""What the tests of the HTTP interface share: two tenants of one site, and a scraper with its work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jobs_app import job
+from jobs_app.definitions import JobDefinition
+from tests.api.speaking import Speaker
+from tests.api.tenants import Site, open_site
+
+
+@pytest.fixture
+def site(db: None) -> Site:
+    return open_site()
+
+
+@pytest.fixture
+def speaker(db: None) -> Speaker:
+    """May do everything that a token can."""
+    return Speaker()
+
+
+@pytest.fixture
+def scrape() -> JobDefinition[..., Any]:
+    @job(queue="leads", preset="lease", remote=True, target="wanted")
+    def scrape(city: str = "Bremen", wanted: int | None = None) -> None: ...
+
+    return scrape
