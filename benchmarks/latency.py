@@ -32,7 +32,8 @@ def step_for(rig: Rig, work: str, profile: str, *, name: str = "", options: Opti
     case = name or profile
 
     def act() -> list[Figure]:
-        waits = _measure(rig, profile, options)
+        rig.restore_schema(profile)
+        waits = measure(rig, profile, options)
         note = "" if len(waits) == JOBS else f"{len(waits)} of {JOBS} jobs started"
         return [
             rig.figure(f"{case}, p{percent}", percentile(waits, percent), MILLISECONDS, work=work, note=note)
@@ -42,19 +43,20 @@ def step_for(rig: Rig, work: str, profile: str, *, name: str = "", options: Opti
     return Step(f"{work}, {rig.program.name} on {rig.store.kind}, {case}", act)
 
 
-def _measure(rig: Rig, profile: str, options: Options) -> list[float]:
+def measure(
+    rig: Rig, profile: str = "tuned", options: Options = None, *, jobs: int = JOBS, gap: float = GAP_MS
+) -> list[float]:
     """Milliseconds, one for each job that started. Below zero: it started before the call had returned."""
-    rig.restore_schema(profile)
-    starts = rig.starts(JOBS + 1)
+    starts = rig.starts(jobs + 1)
     with rig.workers(1, starts, profile=profile, options=options) as workers:
-        rig.call("single", 1, JOBS, profile=profile)  # the worker is warm and idle when this one is done
-        if not workers.wait_until(lambda: starts.has_begun(JOBS), PATIENCE_SECONDS):
+        rig.call("single", 1, jobs, profile=profile)  # the worker is warm and idle when this one is done
+        if not workers.wait_until(lambda: starts.has_begun(jobs), PATIENCE_SECONDS):
             raise ProgramFailed(f"{rig.program.name} did not start a single job")
         time.sleep(IDLE_SECONDS)
-        returned = rig.call("paced", JOBS, GAP_MS, 0, profile=profile)["returned"]
+        returned = rig.call("paced", jobs, gap, 0, profile=profile)["returned"]
         workers.wait_until(starts.have_all_begun, PATIENCE_SECONDS)
-    begun = starts.all()[:JOBS]
+    begun = starts.all()[:jobs]
     waits = [(start - end) / 1_000_000 for start, end in zip(begun, returned, strict=True) if start]
     if not waits:
-        raise ProgramFailed(f"{rig.program.name} started none of {JOBS} jobs")
+        raise ProgramFailed(f"{rig.program.name} started none of {jobs} jobs")
     return waits

@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SERVER_SETTINGS = ["server_version", "shared_buffers", "fsync", "synchronous_commit", "max_connections", "autovacuum"]
 
 
-def facts(url: str) -> dict[str, Any]:
-    return {
+def facts(url: str | None) -> dict[str, Any]:
+    """With those of the server that is measured, if there is one."""
+    told = {
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "cores": os.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
@@ -31,8 +32,8 @@ def facts(url: str) -> dict[str, Any]:
         "psycopg": version("psycopg"),
         "sqlite": sqlite3.sqlite_version,
         "commit": _commit(),
-        "postgres": _server(url),
     }
+    return told | ({"postgres": _server(url)} if url else {})
 
 
 def _server(url: str) -> dict[str, str]:

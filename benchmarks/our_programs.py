@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from importlib.metadata import version
 
 from benchmarks import jobs_app_peer
@@ -20,3 +21,6 @@ OURS = Program(
     handlers=("noop", "sleep", "async_sleep", "query"),
     versions=lambda: {name: version(name) for name in jobs_app_peer.PACKAGES},
 )
+
+# The same jobs in the same tables. Only its workers are elsewhere.
+OURS_OVER_HTTP = replace(OURS, argv=lambda: [sys.executable, "-m", "benchmarks.http_client"])

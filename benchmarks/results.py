@@ -88,7 +88,7 @@ class Results:
             told(all_of_it.median, figure.unit) + marked,
             between if all_of_it.repeats > 1 else "",
             figure.unit,
-            "" if share is None else f"{share:.2f}",
+            "" if share is None else _told_share(share),
             "" if share is None else figure.beside,
         ]
 
@@ -112,13 +112,21 @@ class ResultsFile:
         self._about = about  # the machine, the programs, how much was asked for
 
     def store(self, work: str, results: Results, *, side_by_side: bool) -> None:
+        self.store_figures(work, results)
+        for title, chart in results.charts(work, side_by_side=side_by_side).items():
+            self._path.with_name(f"{self._path.stem}-{file_name(title)}.svg").write_text(chart)
+
+    def store_figures(self, work: str, results: Results) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         all_works = json.loads(self._path.read_text()) if self._path.exists() else {}
         failures = [each for each in results.failures if each["work"] == work]
         all_works[work] = {**self._about, "cases": results.cases(work), "failures": failures}
         self._path.write_text(json.dumps(all_works, indent=1) + "\n")
-        for title, chart in results.charts(work, side_by_side=side_by_side).items():
-            self._path.with_name(f"{self._path.stem}-{file_name(title)}.svg").write_text(chart)
+
+
+def _told_share(share: float) -> str:
+    """Two digits that say something: remote workers do a hundredth of what a local one does."""
+    return f"{share:.2f}" if share >= 0.1 else f"{share:.2g}"
 
 
 def file_name(title: str) -> str:

@@ -106,7 +106,7 @@ class Rig:
                     started.append(self._start_worker(environment, log))
                 yield Workers(started, self)
             finally:
-                _stop(started)
+                stop(started)
 
     def starts(self, jobs: int) -> Starts:
         return Starts(self._folder / "starts.bin", jobs)
@@ -182,7 +182,8 @@ class Workers:
         return resident / MEBIBYTE
 
 
-def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
+def stop(processes: list[subprocess.Popen[bytes]]) -> None:
+    """Each leads a group of its own, which goes with it."""
     for process in processes:
         process.terminate()
     deadline = time.monotonic() + STOP_SECONDS

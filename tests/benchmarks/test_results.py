@@ -30,6 +30,12 @@ def test_a_case_is_told_as_a_share_of_the_one_beside_it() -> None:
     assert "0.45" in row(results, "history")
 
 
+def test_a_small_share_keeps_digits_that_say_something() -> None:
+    results = Results()
+    results.add([figure("plain", 30_000), figure("remote", 261, beside="plain")])
+    assert "| 0.0087 |" in row(results, "remote")
+
+
 def test_a_share_needs_the_same_program_and_store() -> None:
     results = Results()
     results.add([figure("plain", 100, program="other"), figure("history", 80, beside="plain")])
