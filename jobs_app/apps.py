@@ -21,6 +21,8 @@ class JobsConfig(AppConfig):
     def ready(self) -> None:
         from jobs_app import checks, chores, eager  # noqa: F401
         from jobs_app.scheduler import checks as schedule_checks  # noqa: F401
+        from jobs_app.webhooks import checks as webhook_checks  # noqa: F401
+        from jobs_app.webhooks import delivery  # noqa: F401
 
         eager.listen()
         module_name = get_settings().autodiscover

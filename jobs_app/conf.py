@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -16,6 +16,8 @@ from django.dispatch import receiver
 
 from jobs_app.errors import SettingsInvalid
 from jobs_app.limits import QueueRules, read_queues
+from jobs_app.webhook_rules import Webhook
+from jobs_app.webhook_rules import from_settings as read_webhooks
 from jobs_app.windows import Window, from_settings
 
 ON_SHUTDOWN = ("release", "fail", "leave")
@@ -69,6 +71,17 @@ class Settings:
     maintenance_windows: Sequence[Window] = ()  # texts such as "07:00" in UTC, dicts, or one text "07:00,22:00"
     maintenance_window_minutes: int = 20  # of those that say nothing else
 
+    # HTTP: remote workers and other systems
+    remote_lease_seconds: float = 180  # of a job that a remote worker pulls, unless it or the job type asks otherwise
+    remote_extend_seconds: float = 120  # by which each of its reports extends that, from now
+    api_max_body_bytes: int = 2 * 1024 * 1024  # Django's own DATA_UPLOAD_MAX_MEMORY_SIZE, 2.5 MB, holds beside it
+    api_requests_per_minute: int = 6000  # of one token, to one web process; 0: any number
+    api_max_waiting: int = 50  # pulls that may wait for a job at once in one web process: each holds a thread of it
+
+    # Webhooks: who is told when a run ends
+    webhooks: Sequence[Webhook] = ()  # dicts with name, url and secret; which runs: states, job_types, queues
+    webhook_private_addresses: bool = False  # may they lead to addresses that the internet does not reach?
+
     # Limits
     max_payload_bytes: int = 1024 * 1024
     max_result_bytes: int = 1024 * 1024
@@ -91,6 +104,7 @@ class Settings:
             "max_payload_bytes",
             "max_result_bytes",
             "catch_up_max",
+            "api_max_body_bytes",
         ):
             _require(getattr(self, name) >= 1, name, "must be 1 or more")
         for name in (
@@ -99,6 +113,8 @@ class Settings:
             "recover_seconds",
             "scheduler_poll_seconds",
             "prune_every_seconds",
+            "remote_lease_seconds",
+            "remote_extend_seconds",
         ):
             _require(getattr(self, name) > 0, name, "must be above 0")
         for name in (
@@ -109,6 +125,8 @@ class Settings:
             "catch_up_spread_seconds",
             "schedule_jitter_seconds",
             "schedule_phase_seconds",
+            "api_requests_per_minute",
+            "api_max_waiting",
         ):
             _require(getattr(self, name) >= 0, name, "must be 0 or more")
         _require(self.max_log_bytes >= 0, "max_log_bytes", "must be 0 or more")
@@ -137,8 +155,10 @@ TYPES: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "Mapping[str, QueueRules]": (Mapping,),
     "Sequence[Window]": (str, list, tuple),
+    "Sequence[Webhook]": (object,),  # its reader says what is wrong, and shows no secret
     "tuple[str, ...]": (tuple, list),
 }
+READERS: dict[str, Callable[[Any], Any]] = {"QUEUES": read_queues, "WEBHOOKS": read_webhooks}
 
 
 def parse(values: Mapping[str, Any]) -> Settings:
@@ -151,7 +171,7 @@ def parse(values: Mapping[str, Any]) -> Settings:
         allowed = TYPES[str(known[name].type)]
         if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
             raise SettingsInvalid(f"settings.JOBS[{name!r}] must be {known[name].type}, not {value!r}.")
-        chosen[known[name].name] = read_queues(values[name]) if name == "QUEUES" else value
+        chosen[known[name].name] = READERS[name](value) if name in READERS else value
     windows = chosen.pop("maintenance_windows", ())
     settings = Settings(**chosen)
     return replace(settings, maintenance_windows=from_settings(windows, minutes=settings.maintenance_window_minutes))

@@ -96,8 +96,10 @@ def _refuse_what_cannot_work(job_type: JobType, where: str) -> None:
         )
     if job_type.atomic and job_type.is_async:
         raise DefinitionInvalid(f"{where}: atomic=True needs a plain function: a transaction belongs to one thread.")
+    if job_type.remote and (job_type.atomic or job_type.isolation != "thread"):
+        raise DefinitionInvalid(f"{where}: remote=True runs elsewhere. Leave out atomic= and isolation=.")
     _require_sound_isolation(job_type, where)
-    for option in ("subject", "key", "variant"):
+    for option in ("subject", "key", "variant", "target"):
         _require_field(job_type, option, where)
     _require_sound_timeouts(job_type, where)
     try:

@@ -91,6 +91,20 @@ _KNOBS = (
         help=_("Renewed at a third of it. The job of a worker that was killed is due again after it."),
     ),
     Knob(
+        name="remote_lease_seconds",
+        group=TIMES,
+        low=30,
+        high=600,
+        help=_("The same for what a remote worker pulls, where neither it nor the job type asks for another one."),
+    ),
+    Knob(
+        name="remote_extend_seconds",
+        group=TIMES,
+        low=60,
+        high=600,
+        help=_("So long from now on a remote worker has its job after each of its reports, unless it asks otherwise."),
+    ),
+    Knob(
         name="max_timeout_seconds",
         group=TIMES,
         low=1,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from jobs_app import values
 from jobs_app.errors import SettingsInvalid
 
+SYSTEM_NAMES = "jobs."  # how the names of the app's own job types begin
 SYSTEM_QUEUE = "jobs.system"  # the app's own chores: exempt from pauses, windows and limits, served by every worker
 MOST = 1_000_000
 BURST_SECONDS = 1.0  # what was not used within this time is not made up for

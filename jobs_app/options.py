@@ -65,6 +65,9 @@ class JobOptions(TypedDict, total=False):
     isolation: str
     memory: int | str | None
     atomic: bool
+    remote: bool
+    target: FromPayload | None
+    sink: Callable[[UUID, dict[str, Any]], int] | None
     permission: str | None
     every: Duration | None
     per_hour: float | None
@@ -149,6 +152,9 @@ JOB_READERS: dict[str, Reader] = {
     "isolation": partial(values.choice, of=ISOLATIONS),
     "memory": optional(values.memory),
     "atomic": values.flag,
+    "remote": values.flag,
+    "target": optional(values.from_payload),
+    "sink": optional(values.function),
     "permission": optional(values.permission),
     **{name: reader for name, reader in schedule_options.READERS.items() if name != "at"},
     "schema": _as_given,

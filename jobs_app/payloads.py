@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jobs_app.errors import PayloadInvalid
+from jobs_app.strict_json import dumps
 from jobs_app.text import clean
 
 if TYPE_CHECKING:
@@ -21,6 +24,19 @@ def checked(job_type: JobType, payload: Payload) -> dict[str, Any]:
         return job_type.schema.dump(payload)
     except PayloadInvalid as problem:
         raise PayloadInvalid(f"job {job_type.name!r}: {problem}", problem.errors) from None
+
+
+def with_defaults(job_type: JobType, payload: Payload) -> dict[str, Any]:
+    """The payload with what its handler would have where it says nothing, for a handler that is not here."""
+    filled = dict(payload)
+    for field in job_type.schema.fields:
+        name = field.alias or field.name
+        if not field.required and name not in filled:
+            with suppress(PayloadInvalid, TypeError, ValueError):  # a default that no payload could hold
+                found = job_type.schema.dump({**filled, name: field.default})
+                dumps(found, limit=sys.maxsize)
+                filled = found
+    return filled
 
 
 def field_of(job_type: JobType, source: Source, payload: Payload) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from jobs_app.conf import Settings, get_settings
 from jobs_app.errors import DefinitionInvalid, UnknownJobType
+from jobs_app.limits import SYSTEM_NAMES as SYSTEM_NAMES
 from jobs_app.limits import SYSTEM_QUEUE as SYSTEM_QUEUE
 from jobs_app.limits import Limits, Rate, gate
 from jobs_app.presets import Preset
@@ -21,7 +22,6 @@ from jobs_app.schemas import PayloadSchema
 from jobs_app.timetable import Timetable
 
 LIMITS = [field.name for field in fields(Limits)]
-SYSTEM_NAMES = "jobs."  # how the names of the app's own chores begin
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,6 +65,9 @@ class JobType:
     isolation: str = "thread"
     memory: int | None = None  # bytes, of its process and all that it starts
     atomic: bool = False
+    remote: bool = False  # its handler is elsewhere: workers of this project leave it to those that pull it over HTTP
+    target: str | Callable[..., Any] | None = None  # results that are enough: a payload field, or a callable
+    sink: Callable[..., int] | None = None  # takes what remote workers report; None: `JobItem`
     permission: str | None = None
     own_schedule: ScheduleOptions = UNSCHEDULED  # how it comes back by itself; its subjects may say otherwise
     paced_by: str | None = None  # the setting that says after how many seconds it does

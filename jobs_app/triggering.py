@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from django.core.exceptions import PermissionDenied
@@ -24,6 +24,20 @@ def trigger(
     `actor` is a user, who needs the permission to trigger jobs and the one that the job type asks for, or the name
     under which code acts. A control event tells who asks and why, where one of them is given.
     """
+    [run] = _trigger(name, lambda definition: [definition.enqueue_payload(payload)], reason, options)
+    return run
+
+
+def trigger_many(
+    name: str, payloads: Sequence[Mapping[str, Any]], *, reason: str = "", **options: Unpack[EnqueueOptions]
+) -> list[RunHandle]:
+    """The same for many jobs of one type: all are stored or none, and one control event tells of all."""
+    return _trigger(name, lambda definition: definition.enqueue_many(payloads), reason, options)
+
+
+def _trigger(
+    name: str, enqueue: Callable[[JobDefinition[..., Any]], list[RunHandle]], reason: str, options: EnqueueOptions
+) -> list[RunHandle]:
     from jobs_app.lifecycle.control.acting import begin
     from jobs_app.lifecycle.database import jobs_connection, write_savepoint
 
@@ -34,17 +48,20 @@ def trigger(
     options["actor"] = act.actor
     definition: JobDefinition[..., Any] = JobDefinition(job_type, options)
     if not (act.actor or act.reason):
-        return definition.enqueue_payload(payload)
+        return enqueue(definition)
     with write_savepoint(jobs_connection()):
-        run = definition.enqueue_payload(payload)
-        _record(act, job_type, run)
-    return run
+        runs = enqueue(definition)
+        _record(act, job_type, runs)
+    return runs
 
 
-def _record(act: Act, job_type: JobType, run: RunHandle) -> None:
+def _record(act: Act, job_type: JobType, runs: Sequence[RunHandle]) -> None:
     from jobs_app.lifecycle.control.acting import Acted
     from jobs_app.lifecycle.database import jobs_connection
 
-    why = {} if run.created else {run.id: "a run with its key was there before"}
-    acted = Acted(moved=[run.id] if run.created else [], skipped=why)
-    act.record(jobs_connection(), "run", str(run.id), acted, {"job_type": job_type.name})
+    acted = Acted(
+        moved=[run.id for run in runs if run.created],
+        skipped={run.id: "a run with its key was there before" for run in runs if not run.created},
+    )
+    kind, target = ("run", str(runs[0].id)) if len(runs) == 1 else ("runs", f"{len(runs)} runs")
+    act.record(jobs_connection(), kind, target, acted, {"job_type": job_type.name})

@@ -161,6 +161,12 @@ def from_payload(value: Any) -> Any:
     raise ValueError("use the name of a payload field, or a callable that gets the payload")
 
 
+def function(value: Any) -> Any:
+    if callable(value):
+        return value
+    raise ValueError("use a function")
+
+
 def policy_key(value: Any) -> Any:
     return value if isinstance(value, bool) else from_payload(value)
 

@@ -29,4 +29,5 @@ def enqueue_jobs() -> None:
     for customer in ("Ada", "Grace", "acme"):
         jobs.send_invoice.enqueue(customer=customer, month=date(2026, 10, 1), mail_password="not shown to anybody")
     jobs.fetch_prices.enqueue(symbols=["oak", "ash", "maple"])
+    jobs.find_shops.enqueue(city="Bremen", wanted=30)
     jobs.greet.options(delay=30).enqueue(name="whoever is still here")

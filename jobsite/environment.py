@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, get_origin, get_type_hints
 
 import environ
 
 from jobs_app.conf import Settings
+from jobs_app.webhook_rules import Webhook
 
 # The names under which operators of earlier systems know these knobs. Any other setting NAME is JOBS_NAME.
 VARIABLES = {
@@ -45,7 +46,7 @@ def jobs_from(env: environ.Env) -> dict[str, Any]:
 
 
 def _cast(kind: Any) -> Callable[[str], Any]:
-    if get_origin(kind) is Mapping:
+    if get_origin(kind) is Mapping or kind == Sequence[Webhook]:
         return json.loads
     if get_origin(kind) is tuple:
         return lambda text: [part.strip() for part in text.split(",") if part.strip()]

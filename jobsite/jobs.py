@@ -1,4 +1,4 @@
-"""Small jobs to look at: quick, slow, failing at first, asynchronous, and coming back in three ways."""
+"""Small jobs to look at: quick, slow, failing at first, asynchronous, coming back in three ways, and done elsewhere."""
 
 from __future__ import annotations
 
@@ -79,6 +79,11 @@ def check_branch(branch: str) -> str:
 def branches() -> list[str]:
     """Mostly a query: Branch.objects.filter(active=True).values_list("name", flat=True)."""
     return ["Bremen", "Cadiz", "Dover"]
+
+
+@job(name="find-shops", queue="shops", preset="lease", remote=True, target="wanted")
+def find_shops(city: str = "Bremen", wanted: int = 30) -> None:
+    """Waits for a worker on another host, which pulls it over HTTP. Its handler is in jobsite/remote.py."""
 
 
 async def _price_of(symbol: str) -> int:

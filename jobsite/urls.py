@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 from jobsite.views import again, landing
 
@@ -11,4 +11,5 @@ urlpatterns = [
     path("", landing, name="landing"),
     path("again/", again, name="again"),
     path("admin/", admin.site.urls),
+    path("jobs/", include("jobs_app.urls")),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -13,7 +14,7 @@ from django.db import connection
 
 from tests.waiting import until
 
-pytest_plugins = ["tests.spec_report", "tests.browser.notice"]
+pytest_plugins = ["tests.needing_database", "tests.spec_report", "tests.browser.notice"]
 
 hypothesis.settings.register_profile("steady", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("steady")
@@ -22,11 +23,11 @@ hypothesis.settings.load_profile("steady")
 @pytest.fixture(autouse=True)
 def registry_restored(request: pytest.FixtureRequest) -> Iterator[None]:
     """Job types that a test defines end with it. The app's own are there for the tests that ask for `chores`."""
-    from jobs_app.registry import SYSTEM_QUEUE, registry
+    from jobs_app.registry import SYSTEM_NAMES, registry
 
     known = list(registry)
     for job_type in known:
-        if job_type.queue == SYSTEM_QUEUE and "chores" not in request.fixturenames:
+        if job_type.name.startswith(SYSTEM_NAMES) and "chores" not in request.fixturenames:
             registry.unregister(job_type.name)
     yield
     for name in registry.names():
@@ -57,6 +58,23 @@ def nothing_read_before() -> Iterator[None]:
     snapshots.clear()
 
 
+@pytest.fixture(autouse=True)
+def no_remote_workers_known() -> Iterator[None]:
+    """And so does what a web process knows of remote workers."""
+    from jobs_app.api.throttling import buckets
+    from jobs_app.remote import attendance
+    from jobs_app.remote.desks import desks
+    from jobs_app.remote.rounds import rounds
+    from jobs_app.remote.waiting import room
+
+    yield
+    room.close()
+    desks.clear()
+    attendance.forget()
+    rounds.forget()
+    buckets.clear()
+
+
 @pytest.fixture
 def chores(registry_restored: None) -> Any:
     """The app's own job types, registered as in every process."""
@@ -68,12 +86,26 @@ def chores(registry_restored: None) -> Any:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """PostgreSQL waits five seconds for others before it drops a database. What killed processes left on a busy server
-    may take longer to end."""
+    may take longer to end; whoever is still there after half a minute is told of, and sent away."""
     yield
     with django_db_blocker.unblock():
         if connection.vendor == "postgresql":
-            until(_are_we_alone, seconds=60)
+            try:
+                until(_are_we_alone, seconds=30)
+            except AssertionError:
+                _send_others_away()
         connection.close()
+
+
+def _send_others_away() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT state, left(query, 200), pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        for state, query, _ in cursor.fetchall():
+            sys.stderr.write(f"A SESSION WAS LEFT BEHIND, {state}: {query}\n")
+    until(_are_we_alone)
 
 
 def _are_we_alone() -> bool:

@@ -245,3 +245,20 @@ def test_what_needs_or_cannot_have_a_process_of_its_own_is_refused() -> None:
         declared(isolation="process", atomic=True)
     with pytest.raises(DefinitionInvalid, match="memory= needs isolation='process'"):
         declared(memory="1GB")
+
+
+def test_what_runs_elsewhere_has_neither_a_transaction_nor_a_process_here() -> None:
+    assert declared(remote=True).remote
+    assert not declared().remote
+    for options in ({"atomic": True}, {"isolation": "process"}):
+        with pytest.raises(DefinitionInvalid, match="remote=True runs elsewhere"):
+            declared(remote=True, **options)
+
+
+def test_a_target_is_a_field_or_a_callable_and_a_sink_a_function() -> None:
+    assert declared(sink=len).sink is len
+    assert declared(target=len).target is len
+    with pytest.raises(DefinitionInvalid, match="target='wantd' is no payload field"):
+        declared(target="wantd")
+    with pytest.raises(DefinitionInvalid, match="use a function"):
+        declared(sink="shop.leads.store")

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.django_db
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = ("policies", "control", "windows", "isolation", "testing", "scheduling", "cron", "capacity", "settings")
+PAGES += ("webhooks",)
 BLOCK = re.compile(r"^```python\n(?!# \S+\.py\n)(.*?)^```", flags=re.DOTALL | re.MULTILINE)  # files run elsewhere
 CONSOLE = re.DOTALL | re.MULTILINE
 
@@ -96,7 +97,7 @@ def test_a_command_that_is_shown_prints_what_is_shown() -> None:
 def test_every_act_of_operators_is_shown_and_does_something(shop: dict[str, Any]) -> None:
     shown = "".join(section.code for section in sections("control"))
     unshown = {name for name in control.__all__ if f"control.{name}(" not in shown}
-    assert unshown == {"Acted", "Backfilled", "Bulked", "Reconciled", "bulk_part"}
+    assert unshown == {"Acted", "Backfilled", "Bulked", "Created", "Reconciled", "bulk_part"}
     for name in ("control: On runs", "control: On what is still to come", "control: On schedules"):
         SECTIONS[name].run(**shop)
     assert not ControlEvent.objects.exclude(moved=1).exists()

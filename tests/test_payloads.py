@@ -9,7 +9,7 @@ import pytest
 
 from jobs_app import job
 from jobs_app.errors import PayloadInvalid
-from jobs_app.payloads import field_of, named
+from jobs_app.payloads import field_of, named, with_defaults
 
 
 class Region(Enum):
@@ -47,3 +47,9 @@ def test_what_a_callable_raises_is_told_as_a_payload_that_does_not_fit(sync: Any
         field_of(sync, sync.subject, {})
     with pytest.raises(PayloadInvalid, match="job 'sync': its subject cannot be told from this payload: KeyError"):
         named(sync, "subject", {})
+
+
+def test_a_payload_is_filled_with_the_defaults_that_json_can_hold(sync: Any) -> None:
+    assert with_defaults(sync, {"account": "a"}) == {"account": "a", "region": "north", "note": None}
+    assert with_defaults(sync, {"account": "a", "region": "south"})["region"] == "south"
+    assert with_defaults(sync, {}) == {}  # one that does not fit stays as it is

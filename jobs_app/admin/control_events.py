@@ -49,6 +49,7 @@ KIND_TEXTS = {
     "workers": gettext_lazy("workers"),
     "window": gettext_lazy("maintenance window"),
     "setting": gettext_lazy("setting"),
+    "token": gettext_lazy("API token"),
 }
 SEES = ("view_dashboard", "view_controlevent")
 

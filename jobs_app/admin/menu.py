@@ -23,12 +23,14 @@ from jobs_app.admin import (
     settings,
     stale,
     subjects,
+    tokens,
     trigger,
     windows,
     workers,
 )
 from jobs_app.admin.pages import Page, PageAdmin
 from jobs_app.models import (
+    ApiToken,
     ControlEvent,
     Dashboard,
     JobDefinition,
@@ -53,6 +55,7 @@ MENU: dict[type[Model], list[Page]] = {
     ControlEvent: control_events.PAGES,
     MaintenanceWindow: windows.PAGES,
     RuntimeSetting: settings.PAGES,
+    ApiToken: tokens.PAGES,
 }
 PAGES: dict[str, Page] = {page.name: page for pages in MENU.values() for page in pages}
 

@@ -17,7 +17,7 @@ from jobs_app.admin.run_gone import gone, of_a_run
 from jobs_app.admin.run_links import link, link_to, links_of
 from jobs_app.admin.visits import Visit
 from jobs_app.admin.workers import STATUSES
-from jobs_app.insights import attempts, run_facts, runs
+from jobs_app.insights import attempts, items, run_facts, runs
 from jobs_app.insights.run_facts import MOST_ITEMS, RunFacts
 from jobs_app.insights.timeline import badge_of, seconds_of, timeline, why_ended
 from jobs_app.models import JobAttempt
@@ -25,6 +25,8 @@ from jobs_app.redaction import redact
 from jobs_app.text import visible
 
 REFRESH_SECONDS = 5
+ITEMS_SHOWN = 20
+ITEM_CHARACTERS = 2000  # of each item
 
 
 def _detail(visit: Visit, pk: UUID) -> HttpResponseBase:
@@ -58,8 +60,9 @@ def _shown(visit: Visit, facts: RunFacts) -> dict[str, Any]:
         "attempts": [_attempt(visit, each) for each in facts.attempts.attempts],
         "documents": _documents(facts) if visit.may("view_payload") else None,
         "children": [_child(each, facts) for each in facts.children],
-        "items": min(facts.items, MOST_ITEMS),
+        "item_count": min(facts.items, MOST_ITEMS),
         "is_capped": facts.items > MOST_ITEMS,
+        **_items(visit, facts),
     }
 
 
@@ -81,6 +84,18 @@ def _documents(facts: RunFacts) -> list[tuple[str, Excerpt]]:
     run = facts.run
     wanted = [(_("Payload"), run.payload), (_("Result"), run.result), (_("Meta"), run.meta)]
     return [(name, head(pretty(redact(value)))) for name, value in wanted if value not in (None, {})]
+
+
+def _items(visit: Visit, facts: RunFacts) -> dict[str, Any]:
+    """Some of what remote workers reported, with secrets hidden, for who may see what a run gave."""
+    if not facts.items or not visit.may("view_payload"):
+        return {}
+    after = visit.request.GET.get("after", "")
+    found = visit.read(lambda: items.page(visit.connection, facts.run.pk, after=after, limit=ITEMS_SHOWN))
+    if found is None:
+        return {}
+    shown = [(item, head(pretty(redact(item.data)), limit=ITEM_CHARACTERS)) for item in found.items]
+    return {"items": shown, "items_after": found.after}
 
 
 def _child(run: Any, facts: RunFacts) -> dict[str, Any]:

@@ -74,6 +74,14 @@ def _lease(settings: Settings, now: datetime) -> list[str]:
     ]
 
 
+def _remote_lease(settings: Settings, now: datetime) -> list[str]:
+    first, then = (durations.exact(each) for each in (settings.remote_lease_seconds, settings.remote_extend_seconds))
+    return [
+        _("The job of a remote worker that says nothing is due again after %(time)s.") % {"time": first},
+        _("Each of its reports lets it have the job for %(time)s more, from then on.") % {"time": then},
+    ]
+
+
 def _kept(name: str) -> Callable[[Settings, datetime], list[str]]:
     def tell(settings: Settings, now: datetime) -> list[str]:
         days = getattr(settings, name)
@@ -103,6 +111,8 @@ EFFECTS: dict[str, Callable[[Settings, datetime], list[str]]] = {
     "backoff_max_seconds": _attempts,
     "lease_seconds": _lease,
     "recover_seconds": _lease,
+    "remote_lease_seconds": _remote_lease,
+    "remote_extend_seconds": _remote_lease,
     "catch_up_max": _catch_up,
     "catch_up_spread_seconds": _catch_up,
     "retention_days": _kept("retention_days"),

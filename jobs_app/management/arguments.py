@@ -5,11 +5,28 @@ from __future__ import annotations
 import argparse
 import logging
 from datetime import datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
 
 from jobs_app import values
 from jobs_app.capacity import Demand
 
 LOG_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG, 3: logging.DEBUG}  # by --verbosity
+FORMATS = ("table", "json")
+
+
+def add_common_arguments(parser: CommandParser) -> None:
+    """What may stand behind each verb, and behind what a verb is told to do: also Django's own options, where people
+    write them. None has a default, which would undo what was said further to the left."""
+    unsaid: Any = {"default": argparse.SUPPRESS}
+    hidden: Any = {**unsaid, "help": argparse.SUPPRESS}
+    parser.add_argument("--format", choices=FORMATS, help="for people, or for programs; table if left out", **unsaid)
+    for name in ("--settings", "--pythonpath"):
+        parser.add_argument(name, **hidden)
+    parser.add_argument("-v", "--verbosity", type=int, choices=range(4), **hidden)
+    for name in ("--traceback", "--no-color", "--force-color"):
+        parser.add_argument(name, action="store_true", **hidden)
 
 
 def seconds(text: str) -> float:

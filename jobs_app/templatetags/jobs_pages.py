@@ -52,6 +52,7 @@ NAVIGATION = (
     ("controlevent_changelist", "e"),
     ("maintenancewindow_changelist", "m"),
     ("runtimesetting_changelist", "p"),
+    ("apitoken_changelist", "a"),
 )
 
 
@@ -233,4 +234,5 @@ def _navigation_texts() -> dict[str, str]:
         "controlevent_changelist": pgettext("page", "Events"),
         "maintenancewindow_changelist": pgettext("page", "Windows"),
         "runtimesetting_changelist": pgettext("page", "Settings"),
+        "apitoken_changelist": pgettext("page", "Tokens"),
     }

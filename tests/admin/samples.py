@@ -22,6 +22,7 @@ class Sample:
     query: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     answers: int = 200
+    done: int = 302  # what the act answers
 
     def url(self, name: str, world: World) -> str:
         address = reverse(f"admin:jobs_app_{name}", args=self.arguments(world))
@@ -113,6 +114,9 @@ SAMPLES: dict[str, Sample] = {
     "runtimesetting_changelist": Sample(),
     "runtimesetting_edit": Sample(named("lease_seconds"), data={**WHY, "value": "90s"}),
     "runtimesetting_reset": Sample(named("catch_up_max"), data=WHY),
+    "apitoken_changelist": Sample(),
+    "apitoken_add": Sample(data={**WHY, "name": "crawler", "scopes": ["pull", "report"]}, done=200),
+    "apitoken_revoke": Sample(thing("token"), data=WHY),
 }
 
 # More places that lead on to others: each state of a run and of a schedule has its own buttons.

@@ -9,7 +9,7 @@ from jobs_app.models import Dashboard
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 PAGE = (DOCS / "admin.md").read_text()
-SAID_ELSEWHERE = {"manage_token", "prune_history"}  # with what they are for
+SAID_ELSEWHERE = {"prune_history"}  # with what it is for
 
 
 def test_every_permission_is_told() -> None:

@@ -44,7 +44,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "run_changelist": (*READERS, *PLACE),
     "run_export": ("q", "since", "longer", "format"),
     "run_bulk_retry": ("q", "since", "longer", "state"),
-    "run_detail": ("before",),
+    "run_detail": ("before", "after"),
     "schedulestate_changelist": (*SCHEDULES, "after", "before"),
     "schedulestate_bulk_pause": SCHEDULES,
     "schedulestate_bulk_backfill": SCHEDULES,
@@ -88,6 +88,7 @@ MOMENTS = (
     ("run_bulk_retry", {}, "moment"),
     ("schedulestate_backfill", {}, "start"),
     ("schedulestate_backfill", {}, "end"),
+    ("apitoken_add", {"expires": "given"}, "expires_at"),
 )
 CRONS = ("0 0 30 2 *", "0-999999999 * * * *", "1-59/0 * * * *", "@reboot", "* " * 90, "0 0 * * 8")
 

@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.test import Client
 
 from jobs_app.admin.menu import PAGES
-from jobs_app.models import ControlEvent, Job, JobAttempt, JobRun, Pause, ScheduleState
+from jobs_app.models import ControlEvent, Job, JobAttempt, JobItem, JobRun, Pause, ScheduleState
 from tests.admin.conftest import Visitor
 from tests.admin.samples import PLACES, SAMPLES
 from tests.admin.test_matrix import body
@@ -47,7 +47,7 @@ def spoil(row: models.Model) -> None:
             setattr(row, field.name, [text] if isinstance(getattr(row, field.name), list) else {text: [text]})
         elif isinstance(field, models.CharField | models.TextField):
             number = str(row.pk) if field.unique or field.name == "name" else ""
-            setattr(row, field.name, (MARKUP + number if field.max_length else HOSTILE + number)[: field.max_length])
+            setattr(row, field.name, (number + (MARKUP if field.max_length else HOSTILE))[: field.max_length])
     row.save()
 
 
@@ -82,6 +82,7 @@ def keep_canaries(**payload: Any) -> None:
     document = {"order": 7, **payload}
     Job.objects.update(payload=document, meta=document)
     JobRun.objects.update(payload=document, meta=document, result=document)
+    JobItem.objects.update(data=document)
     ScheduleState.objects.update(payload=document, overrides={"payload": document})
     ControlEvent.objects.update(detail={"changed": {"payload": {"from": document, "to": document}}})
 

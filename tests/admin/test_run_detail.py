@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -291,6 +293,38 @@ def test_reported_items_are_counted(visitor: Visitor, url: Any) -> None:
     [run_id] = stored()
     JobItem.objects.bulk_create(JobItem(job_id=run_id, key=str(number), data={}) for number in range(3))
     assert "Items reported: <strong>3</strong>" in visitor().get(url(run_id)).text
+
+
+def test_reported_items_are_shown_page_by_page_with_secrets_hidden(visitor: Visitor, url: Any) -> None:
+    [run_id] = stored()
+    data = [{"n": number, "api_token": "s3cr3t", "text": "<b>"} for number in range(45)]
+    JobItem.objects.bulk_create(JobItem(job_id=run_id, key=f"k&{each['n']:02}", data=each) for each in data)
+    client, address, seen = visitor("view_payload"), url(run_id), list[str]()
+    while address:
+        page = client.get(address).text
+        assert "Items reported: <strong>45</strong>" in page
+        assert "s3cr3t" not in page
+        assert "<b>" not in page
+        seen += re.findall(r"k&amp;(\d\d)</bdi>", page)
+        found = re.search(r'href="([^"]+)#run-items" rel="next"', page)
+        address = unescape(found[1]) if found else ""
+    assert seen == [f"{number:02}" for number in range(45)]
+
+
+def test_what_was_reported_is_shown_to_who_may_see_payloads(visitor: Visitor, url: Any) -> None:
+    [run_id] = stored()
+    JobItem.objects.create(job_id=run_id, key="canary-key", data="canary-data")
+    assert "canary" not in visitor().get(url(run_id)).text
+    assert "canary-data" in visitor("view_payload").get(url(run_id)).text
+
+
+def test_a_long_item_is_cut(visitor: Visitor, url: Any) -> None:
+    [run_id] = stored()
+    JobItem.objects.create(job_id=run_id, key="k", data="x" * 10_000)
+    page = visitor("view_payload").get(url(run_id)).text
+    assert "x" * 1000 in page
+    assert "x" * 2001 not in page
+    assert "Only the beginning is shown." in page
 
 
 def test_no_such_run_is_told_kindly(visitor: Visitor, url: Any, page_url: Any, settings: Any) -> None:

@@ -12,9 +12,11 @@ from django.utils import timezone
 from jobs_app.definitions import JobDefinition
 from jobs_app.ids import uuid7
 from jobs_app.models import (
+    ApiToken,
     ControlEvent,
     Job,
     JobAttempt,
+    JobItem,
     JobRun,
     MaintenanceWindow,
     Pause,
@@ -47,6 +49,7 @@ class World:
     paused_schedule: int
     code_schedule: int
     window: int
+    token: int
 
 
 def register_shop() -> None:
@@ -62,7 +65,7 @@ def make_world() -> World:
     now = timezone.now()
     _workers(now)
     _around(now)
-    return World(**_live(now), **_finished(now), **_schedules(now), window=_window())
+    return World(**_live(now), **_finished(now), **_schedules(now), window=_window(), token=_token(now))
 
 
 def _live(now: datetime) -> dict[str, UUID]:
@@ -101,6 +104,8 @@ def _finished(now: datetime) -> dict[str, UUID]:
         traceback=TRACEBACK,
         log_excerpt="calling the bank",
     )
+    for number in range(25):
+        JobItem.objects.create(job_id=failed, key=f"card-{number:02}", data={"paid": number, "card_token": "s3cr3t"})
     return {
         "succeeded": _run(now, "succeeded", outcome="success", result={"paid": True}, subject="acme"),
         "failed": failed,
@@ -153,6 +158,14 @@ def _around(now: datetime) -> None:
 def _window() -> int:
     MaintenanceWindow.objects.create(name="old", start=time(4), minutes=20, enabled=False)
     return MaintenanceWindow.objects.create(name="backup", start=time(3), minutes=20, queues=["nightly"]).pk
+
+
+def _token(now: datetime) -> int:
+    made = {"scopes": ["pull", "report"], "token_hash": "0" * 64, "created_by": "ops"}
+    ApiToken.objects.create(name="old crawler", prefix="old00000", **made, revoked_at=now - HOUR)
+    ApiToken.objects.create(name="guest", prefix="guest000", **made, expires_at=now - HOUR)
+    for_mail = {"queues": ["mail.*"], "job_types": ["send-report"], "expires_at": now + 999 * HOUR}
+    return ApiToken.objects.create(name="crawler", prefix="crawl000", **made, **for_mail, last_used_at=now).pk
 
 
 def _job(now: datetime, **columns: Any) -> UUID:

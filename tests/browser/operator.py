@@ -46,6 +46,7 @@ class Operator:
         return self.page.url
 
     def fill_in(self, **fields: str) -> None:
+        self.page.wait_for_load_state("load")  # what is typed before the scripts are there, they do not hear
         for name, value in fields.items():
             field = self.page.locator(f"form.jobs-form [name$='{name}']").first
             if field.evaluate("field => field.tagName") == "SELECT":

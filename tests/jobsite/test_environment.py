@@ -13,7 +13,8 @@ from jobsite.environment import VARIABLES, jobs_from, variable_of
 EVERY_SETTING = [field.name.upper() for field in fields(Settings)]
 TEXTS = {"ON_SHUTDOWN": "leave", "DATABASE": "default", "SCHEDULER_ENABLED": "off", "WORKER_LISTEN": "off"}
 TEXTS |= {"QUEUES": '{"mail": {"concurrency": 2}}', "MAINTENANCE_WINDOWS": "07:00,22:00"}
-TEXTS |= {"AUTO_RECOVER": "off", "RECONCILE_APPLIES": "expired, lost"}
+TEXTS |= {"AUTO_RECOVER": "off", "RECONCILE_APPLIES": "expired, lost", "WEBHOOK_PRIVATE_ADDRESSES": "on"}
+TEXTS |= {"WEBHOOKS": '[{"name": "ops", "url": "https://example.com/", "secret": "sixteen or more characters"}]'}
 
 
 def environment(**variables: str) -> environ.Env:

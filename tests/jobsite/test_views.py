@@ -51,6 +51,7 @@ def test_the_button_enqueues_one_more_round(client: Client, settings: pytest.Fix
         "call-shaky-service",
         "fetch-prices",
         "send-invoice",
+        "find-shops",
     }
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from jobs_app import job
 from jobs_app.insights import attempts, runs
+from jobs_app.insights.run_documents import attempt_data, run_data
 from jobs_app.lifecycle.database import frozen_clock
-from jobs_app.management.runs import attempt_data, attempt_rows, run_data, run_fields
+from jobs_app.management.runs import attempt_rows, run_fields
 from jobs_app.models import Job, JobAttempt
 from tests.by_hand import HandWorker
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Protocol, cast
@@ -13,6 +12,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from jobs_app.errors import JobsError
 from jobs_app.lifecycle.overrides import keep_up
 from jobs_app.management import verbs
+from jobs_app.management.arguments import add_common_arguments
 from jobs_app.management.output import Output
 
 DATABASE_UNAVAILABLE = 75
@@ -35,12 +35,11 @@ class Command(BaseCommand):
         for name, verb in find_verbs().items():
             told = (verb.__doc__ or "").strip()
             one = choices.add_parser(name, help=told, description=told)
-            one.add_argument("--format", choices=("table", "json"), default="table", help="for people, or for programs")
-            _add_base_arguments(one)
+            add_common_arguments(one)
             verb.add_arguments(one)
 
     def handle(self, **options: Any) -> None:
-        out = Output(self.stdout, self.stderr, as_json=options["format"] == "json")
+        out = Output(self.stdout, self.stderr, as_json=options.get("format") == "json")
         verb = find_verbs()[options["verb"]]
         if getattr(verb, "ASKS_DATABASE", True):
             keep_up()
@@ -61,13 +60,3 @@ def find_verbs() -> dict[str, Verb]:
     """The modules of the package, by name."""
     names = sorted(module.name for module in iter_modules(verbs.__path__))
     return {name: cast(Verb, import_module(f"{verbs.__name__}.{name}")) for name in names}
-
-
-def _add_base_arguments(parser: CommandParser) -> None:
-    """Let Django's own options stand behind the verb too, where people write them."""
-    hidden: Any = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
-    for name in ("--settings", "--pythonpath"):
-        parser.add_argument(name, **hidden)
-    parser.add_argument("-v", "--verbosity", type=int, choices=range(4), **hidden)
-    for name in ("--traceback", "--no-color", "--force-color"):
-        parser.add_argument(name, action="store_true", **hidden)

@@ -7,31 +7,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from jobs_app.insights import schedules
+from jobs_app.insights.documents import schedule_data
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.arguments import positive
 from jobs_app.management.output import Output
 from jobs_app.models import JobRun, ScheduleState
-from jobs_app.redaction import redact
 from jobs_app.text import clean
 
-AS_STORED = (
-    "id",
-    "job_type",
-    "subject",
-    "name",
-    "origin",
-    "interval_seconds",
-    "cron",
-    "timezone",
-    "once_at",
-    "next_run_at",
-    "last_run_at",
-    "last_slot",
-    "catch_up",
-    "overlap",
-    "failures",
-    "skipped_slots",
-)
 HEADERS = ("ID", "JOB TYPE", "SUBJECT", "NAME", "WHEN", "NEXT", "LAST", "ENDED", "STATE", "WHY")
 WHY_LENGTH = 60
 
@@ -51,25 +33,11 @@ def handle(options: dict[str, Any], out: Output) -> None:
     is_capped, rows = len(found) > limit, found[:limit]
     runs = schedules.last_runs(connection, rows)
     if out.as_json:
-        out.json({"schedules": [_data(row, runs.get(row.pk)) for row in rows], "capped": is_capped})
+        out.json({"schedules": [schedule_data(row, runs.get(row.pk)) for row in rows], "capped": is_capped})
         return
     out.table(HEADERS, [_line(row, runs.get(row.pk)) for row in rows])
     if is_capped:
         out.note(f"There are more than {limit}: name a --job-type, a --subject or a --state, or raise --limit.")
-
-
-def _data(row: ScheduleState, run: JobRun | None) -> dict[str, Any]:
-    return {
-        **{name: getattr(row, name) for name in AS_STORED},
-        "when": str(row.timetable),
-        "state": schedules.state_of(row),
-        "why": schedules.why(row),
-        "next_slots": schedules.next_slots(row),
-        "last_finished_at": run and run.finished_at,
-        "last_status": run and run.state,
-        "overridden": sorted(row.overrides),
-        "payload": redact(row.payload),
-    }
 
 
 def _line(row: ScheduleState, run: JobRun | None) -> tuple[object, ...]:

@@ -9,10 +9,11 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from jobs_app.insights import attempts, runs
+from jobs_app.insights.run_documents import attempt_data, run_data, waiting_data
 from jobs_app.insights.waiting import waiting_because
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
-from jobs_app.management.runs import attempt_data, attempt_rows, run_data, run_fields, waiting_data
+from jobs_app.management.runs import attempt_rows, run_fields
 from jobs_app.models import JobAttempt
 from jobs_app.text import one_line
 

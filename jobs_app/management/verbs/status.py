@@ -9,7 +9,8 @@ from django.core.management.base import CommandParser
 
 from jobs_app import durations
 from jobs_app.insights import counts, overdue, pauses, processes, windows
-from jobs_app.insights.counts import EndedCounts, LiveCounts, QueueCounts
+from jobs_app.insights.counts import EndedCounts, LiveCounts
+from jobs_app.insights.documents import process_data, queue_data, waited_seconds
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.management.output import Output
 from jobs_app.management.pauses import pause_text, pauses_data
@@ -53,36 +54,18 @@ def _data(
         "at": live.at,
         "overdue": [{"id": job.pk, "job_type": job.job_type, "seconds": seconds} for job, seconds in late],
         "pauses": pauses_data(paused),
-        "queues": [_queue_data(each, live.at) for each in live.queues],
+        "queues": [queue_data(each, live.at) for each in live.queues],
         "queues_capped": live.is_capped,
         "last_24_hours": ended.states,
         "last_24_hours_capped": ended.is_capped,
-        "processes": [_process_data(each, live.at) for each in found],
+        "processes": [process_data(each, live.at) for each in found],
     }
-
-
-def _queue_data(each: QueueCounts, now: datetime) -> dict[str, Any]:
-    return {
-        "queue": each.queue,
-        "queued": each.queued,
-        "scheduled": each.scheduled,
-        "retrying": each.retrying,
-        "held": each.held,
-        "running": each.running,
-        "oldest_wait_seconds": _wait(each, now),
-    }
-
-
-def _process_data(each: WorkerState, now: datetime) -> dict[str, Any]:
-    names = ["id", "kind", "name", "host", "pid", "version", "queues", "excluded", "busy", "concurrency", "rss_bytes"]
-    data = {name: getattr(each, name) for name in [*names, "started_at", "seen_at"]}
-    return {**data, "status": processes.status_of(each, now=now)}
 
 
 def _print_queues(live: LiveCounts, out: Output) -> None:
     rows = []
     for each in live.queues:
-        wait = _wait(each, live.at)
+        wait = waited_seconds(each, live.at)
         oldest = None if wait is None else durations.rough(wait)
         rows.append((each.queue, each.queued, each.scheduled, each.retrying, each.held, each.running, oldest))
     out.table(("QUEUE", "QUEUED", "SCHEDULED", "RETRYING", "HELD", "RUNNING", "OLDEST WAIT"), rows)
@@ -114,10 +97,6 @@ def _serves(each: WorkerState) -> str:
     if each.kind == WorkerKind.SCHEDULER:
         return ""
     return (", ".join(each.queues) or "all") + "".join(f" but {name}" for name in each.excluded)
-
-
-def _wait(each: QueueCounts, now: datetime) -> float | None:
-    return None if each.oldest_due_at is None else round((now - each.oldest_due_at).total_seconds(), 3)
 
 
 def _are_working(found: list[WorkerState], now: datetime) -> bool:

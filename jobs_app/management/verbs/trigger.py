@@ -13,10 +13,10 @@ from jobs_app import durations
 from jobs_app.errors import WaitTimeout
 from jobs_app.handles import RunHandle
 from jobs_app.insights import runs
+from jobs_app.insights.run_documents import run_data
 from jobs_app.management.acts import add_act_arguments
 from jobs_app.management.arguments import moment, period, seconds
 from jobs_app.management.output import Output, shown
-from jobs_app.management.runs import run_data
 from jobs_app.redaction import redact
 from jobs_app.strict_json import loads
 from jobs_app.triggering import trigger
