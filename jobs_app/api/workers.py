@@ -13,6 +13,7 @@ from ninja import Query, Router
 
 from jobs_app.api.access import Bearer, Caller, caller_of
 from jobs_app.api.answers import answers
+from jobs_app.api.departures import Departed, require_presence
 from jobs_app.api.problems import Problem
 from jobs_app.api.shapes import LONGEST_NAME
 from jobs_app.api.worker_shapes import (
@@ -41,7 +42,7 @@ router = Router(tags=["remote workers"])
 @router.get("/pull_job", auth=Bearer("pull"), response=answers(PullOut, 404), operation_id="pull_job")
 def pull_job(request: HttpRequest, asked: Query[PullQuery]) -> PullOut:
     """Take one job that is due, with a lease on it; or hear why there is none. Names may be divided by commas."""
-    return _pull(caller_of(request), asked, _names(asked.queues), _names(asked.job_types))
+    return _pull(request, asked, _names(asked.queues), _names(asked.job_types))
 
 
 @router.post(
@@ -49,7 +50,7 @@ def pull_job(request: HttpRequest, asked: Query[PullQuery]) -> PullOut:
 )
 def pull_job_by_body(request: HttpRequest, asked: PullBody) -> PullOut:
     """The same, asked for by a body."""
-    return _pull(caller_of(request), asked, asked.queues, asked.job_types)
+    return _pull(request, asked, asked.queues, asked.job_types)
 
 
 @router.post(
@@ -75,7 +76,8 @@ def leave(request: HttpRequest, told: LeaveBody) -> Ok:
     return Ok()
 
 
-def _pull(caller: Caller, asked: PullFields, queues: Sequence[str], job_types: Sequence[str]) -> PullOut:
+def _pull(request: HttpRequest, asked: PullFields, queues: Sequence[str], job_types: Sequence[str]) -> PullOut:
+    caller = caller_of(request)
     for queue in queues:
         if not _is_pattern(queue):
             caller.require(queue=queue)
@@ -87,7 +89,15 @@ def _pull(caller: Caller, asked: PullFields, queues: Sequence[str], job_types: S
         wait=asked.wait_sec,
         concurrency=asked.concurrency,
     )
-    found = pull(wanted, is_welcome=caller.require_in_force)
+
+    def require_welcome() -> None:
+        require_presence(request)
+        caller.require_in_force()
+
+    try:
+        found = pull(wanted, is_welcome=require_welcome)
+    except Departed:
+        return PullOut(job=None, reason="empty", stopped=False)  # which nobody hears
     if isinstance(found, Handed):
         return PullOut(job=_job(found), reason="", stopped=False)
     return PullOut.model_validate({"job": None, "reason": found.reason, "stopped": found.stopped})

@@ -79,7 +79,7 @@ DRAINING = Nothing("draining")
 
 def pull(asked: Pull, *, is_welcome: Callable[[], None]) -> Handed | Nothing:
     """One job, or why there is none. `is_welcome` raises where the worker may not have any: asked again after a wait,
-    in which its token may have been revoked."""
+    in which its token may have been revoked, or it may have gone."""
     connection = jobs_connection()
     if not attend(connection, _presence(asked)):
         return DRAINING

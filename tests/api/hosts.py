@@ -43,6 +43,14 @@ class Hosts:
         until(lambda: self._answers(child), seconds=60)
         return child
 
+    def start_gunicorn(self, **variables: str) -> subprocess.Popen[bytes]:
+        """One process with threads, as a host would serve pulls that wait."""
+        given = ("--bind", f"{HOST}:{self.port}", "--worker-class", "gthread", "--threads", "4")
+        wsgi = "django.core.wsgi:get_wsgi_application()"
+        child = self._start("gunicorn", "-m", "gunicorn", *given, "--no-control-socket", wsgi, **variables)
+        until(lambda: self._answers(child), seconds=60)
+        return child
+
     def start_remote(self, handler: str, *arguments: str, queues: str = "leads") -> subprocess.Popen[bytes]:
         """The client as an operator starts it."""
         given = ("--url", self.url, "--queues", queues, "--wait", "5", "-v", *arguments)

@@ -8,6 +8,7 @@ from tests.settings import *  # noqa: F403
 
 ALLOWED_HOSTS = ["127.0.0.1"]
 JOBS = {
+    "API_MAX_WAITING": int(os.environ.get("API_MAX_WAITING", "50")),
     "AUTODISCOVER": "remote_jobs",
     "SCHEDULER_ENABLED": False,
     "RECOVER_SECONDS": 0.5,
