@@ -14,7 +14,7 @@ from django.db import connection
 
 from tests.waiting import until
 
-pytest_plugins = ["tests.needing_database", "tests.spec_report", "tests.browser.notice"]
+pytest_plugins = ["tests.needing_database", "tests.long_first", "tests.spec_report", "tests.browser.notice"]
 
 hypothesis.settings.register_profile("steady", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("steady")

@@ -1,14 +1,14 @@
 // Keys: off while somebody types; `?` lists them.
 
-const PATIENCE = 1500; // milliseconds between `g` and the letter of a page
+const PATIENCE = 1500; // milliseconds between `g` and the letter of a page, as they were typed: the page may be busy
 
 export function startKeys() {
   let goUntil = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    if (Date.now() < goUntil && followNav(event.key)) return;
+    if (event.timeStamp < goUntil && followNav(event.key)) return;
     goUntil = 0;
-    if (event.key === "g") goUntil = Date.now() + PATIENCE;
+    if (event.key === "g") goUntil = event.timeStamp + PATIENCE;
     else if (event.key === "j") move(1);
     else if (event.key === "k") move(-1);
     else if (event.key === "r") document.dispatchEvent(new CustomEvent("jobs:toggle-live"));

@@ -1,0 +1,48 @@
+"""The files that take longest begin first, so that at the end no process is left alone with one of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+# Those that took more than ten seconds; of the others, the ones with more tests are before those with fewer.
+LONGEST = (
+    "browser/test_newcomer_path.py",
+    "browser/test_accessibility.py",
+    "worker/test_policies.py",
+    "worker/test_crashes.py",
+    "worker/test_supervisor.py",
+    "scheduler/test_kills.py",
+    "jobsite/test_demo.py",
+    "admin/test_matrix.py",
+    "admin/test_garbage.py",
+    "worker/test_draining.py",
+    "worker/test_process.py",
+    "browser/test_themes.py",
+    "test_pytest_plugin.py",
+    "worker/isolation/test_limits.py",
+    "worker/isolation/test_crashes.py",
+    "worker/test_connections.py",
+    "api/test_schema.py",
+    "admin/test_hostile.py",
+    "worker/test_reserved_slot.py",
+    "jobsite/test_localpg.py",
+    "browser/test_without_javascript.py",
+    "worker/test_portions.py",
+    "worker/test_crowd.py",
+    "scheduler/test_swarm.py",
+    "scheduler/test_process.py",
+    "worker/test_stopping.py",
+    "cron/test_zones.py",
+)
+RANKS = {TESTS / name: rank for rank, name in enumerate(LONGEST)}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    sizes = Counter(item.path for item in items)
+    items.sort(key=lambda item: (RANKS.get(item.path, len(RANKS)), -sizes[item.path]))
