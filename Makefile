@@ -19,6 +19,8 @@ NO_PYTHON := Python 3.11 or newer with venv is needed and none was found; name o
 # DATABASE_URL names the user's own server; without it PostgreSQL is started for the time of the command.
 OWN_POSTGRES := $(filter postgres://% postgresql://%,$(DATABASE_URL))
 ON_POSTGRES := $(if $(OWN_POSTGRES),env,$(PY) -m jobsite.localpg run --)
+# Tests kill every process but the server, so that it need not wait for the disk.
+TESTS_ON_POSTGRES := $(if $(OWN_POSTGRES),env,$(PY) -m jobsite.localpg run --unsafe --)
 
 # What `make test` has run on SQLite and uses no database is not run a second time.
 ONCE :=
@@ -62,14 +64,14 @@ test-sqlite: $(VENV)/dev.stamp  ## the suite on SQLite; ARGS="-k claim" for a pa
 
 test-postgres: $(VENV)/dev.stamp  ## the suite on PostgreSQL, likewise
 	@echo "==== pytest on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
-	@exec $(ON_POSTGRES) $(PY) -m pytest $(SIDE_BY_SIDE) $(ONCE) $(ARGS)
+	@exec $(TESTS_ON_POSTGRES) $(PY) -m pytest $(SIDE_BY_SIDE) $(ONCE) $(ARGS)
 
 images: browser  ## take the pictures of docs/images anew, from a site with made-up data
 	@exec env -u DATABASE_URL $(PY) -m tests.browser.pictures
 
 slow: $(VENV)/dev.stamp  ## the tests that take long, on PostgreSQL
 	@echo "==== slow tests on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
-	@exec $(ON_POSTGRES) $(PY) -m pytest -m slow $(ARGS)
+	@exec $(TESTS_ON_POSTGRES) $(PY) -m pytest -m slow $(ARGS)
 
 bench: $(VENV)/dev.stamp  ## measure the app, ten minutes at most; ARGS="--only drain,latency" for a part of it
 	@exec $(ON_POSTGRES) $(PY) -m benchmarks $(ARGS)

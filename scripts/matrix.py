@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13")
 OLDEST_PYTHON = {"5.2": "3.11", "6.0": "3.12", "6.1": "3.12"}  # of each Django, as far as we support it
-RUNS = {"SQLite": [], "PostgreSQL": ["-m", "jobsite.localpg", "run", "--", "{python}"]}
+RUNS = {"SQLite": [], "PostgreSQL": ["-m", "jobsite.localpg", "run", "--unsafe", "--", "{python}"]}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -84,27 +85,29 @@ def chores(registry_restored: None) -> Any:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: Any, request: pytest.FixtureRequest) -> Iterator[None]:
     """PostgreSQL waits five seconds for others before it drops a database. What killed processes left on a busy server
     may take longer to end; whoever is still there after half a minute is told of, and sent away."""
     yield
+    gc.collect()  # connections of threads that ended
     with django_db_blocker.unblock():
         if connection.vendor == "postgresql":
             try:
                 until(_are_we_alone, seconds=30)
             except AssertionError:
-                _send_others_away()
+                with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+                    _send_others_away()
         connection.close()
 
 
 def _send_others_away() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT state, left(query, 200), pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            "SELECT state, backend_start, state_change, left(query, 200), pg_terminate_backend(pid) "
+            "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
         )
-        for state, query, _ in cursor.fetchall():
-            sys.stderr.write(f"A SESSION WAS LEFT BEHIND, {state}: {query}\n")
+        for state, began, changed, query, _ in cursor.fetchall():
+            sys.stderr.write(f"A SESSION WAS LEFT BEHIND, of {began}, {state} since {changed}: {query}\n")
     until(_are_we_alone)
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import psycopg
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.cursors import bulk_cursor
+from jobs_app.lifecycle.cursors import bulk_cursor, run_pinned
 from jobs_app.lifecycle.database import is_postgres, now_parameter, now_sql, read_sqlite_time, read_uuid
 from jobs_app.lifecycle.keys import FIRST_POSTGRES, FIRST_SQLITE
 from jobs_app.lifecycle.loose_scans import each_lane, each_value
@@ -166,6 +166,8 @@ class Reader:
 
 def gated_queues(connection: BaseDatabaseWrapper) -> list[str]:
     """Every queue with a job that admission must look at."""
+    if is_postgres(connection):
+        return [row[0] for row in run_pinned(connection, QUEUES, {})]
     with connection.cursor() as cursor:
         cursor.execute(QUEUES)
         return [row[0] for row in cursor.fetchall()]

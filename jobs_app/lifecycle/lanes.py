@@ -17,6 +17,7 @@ from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from jobs_app.lifecycle.cursors import run_pinned
 from jobs_app.lifecycle.database import is_postgres, now_parameter
 from jobs_app.lifecycle.loose_scans import each_lane
 
@@ -50,11 +51,10 @@ SELECT queue, priority FROM jobs_app_job
 
 def find_lanes(connection: BaseDatabaseWrapper) -> list[tuple[str, int]]:
     """Every (queue, priority) with a queued job."""
+    if is_postgres(connection):
+        return run_pinned(connection, POSTGRES, {})
     with connection.cursor() as cursor:
-        if is_postgres(connection):
-            cursor.execute(POSTGRES)
-        else:
-            cursor.execute(SQLITE, {"now": now_parameter(connection)})
+        cursor.execute(SQLITE, {"now": now_parameter(connection)})
         return cursor.fetchall()
 
 

@@ -25,12 +25,10 @@ from jobs_app.worker.gatekeeper import Gatekeeper
 from jobs_app.worker.options import WorkerOptions
 from jobs_app.worker.pace import Pace
 from jobs_app.worker.portions import Left, Portion, Room, left_in_process, split
+from jobs_app.worker.ration import SHARE
 
 LANES_EVERY_SECONDS = 1.0
 GATES_EVERY_SECONDS = 1.0
-# What an old open transaction makes slow may take this share of the time, each: finding lanes, and recovery, which then
-# reads over the leases of all that ended since.
-SLOW_LOOK_SHARE = 0.05
 ANY_TYPE_EVERY_SECONDS = 0.1  # while short jobs come in full batches, others are asked for this often
 SHORTEST_POLL_SECONDS = 0.01
 # Where work begins the threads have none: a small claim is there sooner, and the next comes while they do its jobs.
@@ -262,7 +260,7 @@ class Claimer(Loop):
         if time.monotonic() >= self._recover_due:
             began = time.monotonic()
             recover_silent(self.connection)
-            rest = (time.monotonic() - began) / SLOW_LOOK_SHARE
+            rest = (time.monotonic() - began) / SHARE
             self._recover_due = time.monotonic() + max(rest, self._options.recover_seconds * uniform(0.75, 1))
             self._lanes_wanted = True  # what it gave back may lie in a lane that nobody knows
         if time.monotonic() >= self._lanes_due():
@@ -278,7 +276,7 @@ class Claimer(Loop):
 
     def _lanes_due(self) -> float:
         rest = 0.0 if self._lanes_wanted else min(LANES_EVERY_SECONDS, self._options.poll_seconds)
-        return self._lanes_at + max(rest, self._lanes_cost / SLOW_LOOK_SHARE)
+        return self._lanes_at + max(rest, self._lanes_cost / SHARE)
 
     def _find_lanes(self) -> None:
         self._lanes_wanted = False  # before the look: what is said from now on is not in it

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 CHEAP_SECONDS = 0.005  # what takes no longer is never rationed
-SHARE = 0.05  # of the time, for what does
+SHARE = 0.05  # of the time, for each kind of look that does: a claimer's at its lanes, say, and its recovery
 
 
 class Ration:

@@ -45,8 +45,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def db(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Here the rows of a whole file, which other processes see; the tables are empty again after it."""
+def db(browser: Browser, django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Here the rows of a whole file, which other processes see; the tables are empty again after it. Within the time of
+    the browser: while its loop runs, this thread has another connection, to be closed before."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
         # Playwright's loop belongs to this thread, but nothing of ours runs on it.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")

@@ -35,6 +35,11 @@ def test_the_exit_code_is_the_commands_and_nothing_stays_behind() -> None:
     assert not folder_of(ended.stdout).exists()
 
 
+def test_it_waits_for_the_disk_unless_nobody_needs_the_data() -> None:
+    ask = ASK.format("show fsync")
+    assert (on_local_postgres(ask).stdout, on_local_postgres(ask, "--unsafe").stdout) == ("on\n", "off\n")
+
+
 def test_data_in_a_named_folder_are_there_the_next_time(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
 
