@@ -15,6 +15,12 @@ from django.db import connection
 
 from tests.waiting import until
 
+# Sessions on the test's database beside our own.
+OTHERS = (
+    "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+    "AND backend_type = 'client backend'"
+)
+
 pytest_plugins = ["tests.needing_database", "tests.long_first", "tests.spec_report", "tests.browser.notice"]
 
 hypothesis.settings.register_profile("steady", deadline=None, print_blob=True)
@@ -103,8 +109,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any, request: pyte
 def _send_others_away() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT state, backend_start, state_change, left(query, 200), pg_terminate_backend(pid) "
-            "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            f"SELECT state, backend_start, state_change, left(query, 200), pg_terminate_backend(pid) {OTHERS}"
         )
         for state, began, changed, query, _ in cursor.fetchall():
             sys.stderr.write(f"A SESSION WAS LEFT BEHIND, of {began}, {state} since {changed}: {query}\n")
@@ -113,10 +118,7 @@ def _send_others_away() -> None:
 
 def _are_we_alone() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
-            "AND backend_type = 'client backend'"
-        )
+        cursor.execute(f"SELECT count(*) {OTHERS}")
         return cursor.fetchone() == (0,)
 
 
