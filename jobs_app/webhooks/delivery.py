@@ -27,6 +27,7 @@ from jobs_app.webhooks.signing import HEADER, signature
 logger = logging.getLogger("jobs_app.webhooks")
 
 BACKOFF = Backoff(base=10, cap=3600)
+DEPLOYED_BY = 4  # the attempt, over two minutes later, by which every worker should have the settings of a new release
 TIMEOUT_SECONDS = 30.0  # for a name that is slow to look up; the rest has a shorter one
 USER_AGENT = f"jobs_app/{__version__}"
 
@@ -44,8 +45,8 @@ USER_AGENT = f"jobs_app/{__version__}"
 )
 def deliver(context: Any, webhook: str, run: UUID, job_type: str) -> dict[str, int]:
     """Tell the receiver of a webhook how a run ended."""
-    told = _webhook(webhook)
     try:
+        told = _webhook(webhook, context.attempt)
         answer = _send(told, _run(run), context.id)
         if not answer.is_accepted:
             raise _refusal(told, answer, context.attempt)
@@ -56,11 +57,12 @@ def deliver(context: Any, webhook: str, run: UUID, job_type: str) -> dict[str, i
     return {"status": answer.status}
 
 
-def _webhook(name: str) -> Webhook:
+def _webhook(name: str, attempt: int) -> Webhook:
     for webhook in get_settings().webhooks:
         if webhook.name == name:
             return webhook
-    raise Fail(f"no webhook is named {name!r} any more: see settings.JOBS['WEBHOOKS']")
+    text = f"this worker knows no webhook named {name!r}: see settings.JOBS['WEBHOOKS']"
+    raise Fail(text) if attempt >= DEPLOYED_BY else Retry(text)
 
 
 def _run(run_id: UUID) -> JobRun:

@@ -23,6 +23,7 @@ from jobs_app.models import Job, JobAttempt, JobRun
 from jobs_app.registry import registry
 from jobs_app.testing import run_jobs
 from jobs_app.webhooks import delivery as module
+from jobs_app.webhooks.delivery import DEPLOYED_BY
 from jobs_app.webhooks.sending import post
 from tests.lifecycle.rows import T, at, attempts_of, done, one_running
 from tests.waiting import until
@@ -212,10 +213,22 @@ def test_an_address_inside_is_refused_unless_it_is_allowed(receiver: Receiver, s
 
 def test_a_webhook_that_is_gone_from_the_settings_fails_with_the_reason(receiver: Receiver, settings: Any) -> None:
     ended_run()
+    Job.objects.update(attempts=DEPLOYED_BY - 1)
     settings.JOBS = receiver.settings(name="other")
     run = deliver()
     assert (run.status, end_of(run), receiver.got) == ("failed", "permanent", [])
-    assert run.error == "no webhook is named 'ops' any more: see settings.JOBS['WEBHOOKS']"
+    assert run.error == "this worker knows no webhook named 'ops': see settings.JOBS['WEBHOOKS']"
+
+
+def test_one_that_the_release_before_does_not_know_is_told_by_a_worker_of_the_new_one(
+    receiver: Receiver, settings: Any
+) -> None:
+    ended_run()
+    now, settings.JOBS = settings.JOBS, receiver.settings(name="other")
+    assert (deliver().status, receiver.got) == ("retrying", [])
+    settings.JOBS = now
+    Job.objects.update(run_at=T)
+    assert (deliver().status, len(receiver.got)) == ("succeeded", 1)
 
 
 def test_a_run_that_is_gone_from_history_is_not_told(receiver: Receiver) -> None:
