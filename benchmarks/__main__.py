@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 
 from benchmarks import machine
 from benchmarks.bench import Bench, Plan, Step, open_bench
 from benchmarks.figures import Figure, told
+from benchmarks.interrupting import exit_code_of
 from benchmarks.our_programs import OURS
 from benchmarks.program_description import Program
 from benchmarks.progress import Progress
@@ -34,7 +33,6 @@ PEERS_WORKS = [
 
 def main() -> int:
     options = _arguments()
-    signal.signal(signal.SIGTERM, _interrupt)
     url, programs, plan, results = os.environ["DATABASE_URL"], _programs(options.peers), _plan(options), Results()
     about = {
         "machine": machine.facts(url),
@@ -146,12 +144,5 @@ def _names(text: str) -> list[str]:
     return text.split(",")
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt  # so that everything that was started is ended on the way out
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(exit_code_of(main))

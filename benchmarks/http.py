@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,6 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 
 from benchmarks import latency, machine
 from benchmarks.calls import Calls
@@ -24,6 +22,7 @@ from benchmarks.draining import Drain, drain_figure
 from benchmarks.figures import MILLISECONDS, Figure, percentile, told
 from benchmarks.http_server import Site, Web, serving
 from benchmarks.idle_cost import IdleCost, idle_cost
+from benchmarks.interrupting import exit_code_of
 from benchmarks.our_programs import OURS, OURS_OVER_HTTP
 from benchmarks.progress import Progress
 from benchmarks.results import Results, ResultsFile
@@ -200,7 +199,6 @@ def told_clients(count: int) -> str:
 
 def main() -> int:
     options = arguments()
-    signal.signal(signal.SIGTERM, _interrupt)
     url = None if options.sqlite else os.environ["DATABASE_URL"]
     about = {
         "machine": machine.facts(url),
@@ -247,12 +245,5 @@ def _numbers(text: str) -> list[int]:
     return [int(each) for each in text.split(",")]
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt  # so that everything that was started is ended on the way out
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(exit_code_of(main))
