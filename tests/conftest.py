@@ -66,14 +66,22 @@ def nothing_read_before() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def no_remote_workers_known() -> Iterator[None]:
-    """And so does what a web process knows of remote workers."""
+def no_remote_workers_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """And so does what a web process knows of remote workers. Meanwhile they may look as often as they like, however
+    slow a busy machine makes that."""
     from jobs_app.api.throttling import buckets
     from jobs_app.remote import attendance
     from jobs_app.remote.desks import desks
     from jobs_app.remote.rounds import rounds
     from jobs_app.remote.waiting import room
+    from jobs_app.worker.ration import Ration
 
+    class Plenty(Ration):
+        def allows(self) -> bool:
+            return True
+
+    monkeypatch.setattr("jobs_app.remote.desks.Ration", Plenty)
+    desks.clear()
     yield
     room.close()
     desks.clear()

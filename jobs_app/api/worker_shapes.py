@@ -63,7 +63,9 @@ class JobOut(BaseModel):
 
 class PullOut(BaseModel):
     job: JobOut | None
-    reason: Literal["", "empty", "paused", "maintenance", "draining"] = Field(description="why there is none")
+    reason: Literal["", "empty", "busy", "paused", "maintenance", "draining"] = Field(
+        description="why there is none; busy: the database is slow, and not all of it was looked at"
+    )
     stopped: bool = Field(description="nothing starts anywhere until somebody lets it go on")
 
 

@@ -23,6 +23,7 @@ logger = logging.getLogger("jobs_app.client")
 
 RELEASE_SECONDS = 5.0  # what giving jobs back may take when the worker must go
 IDLE_SECONDS = 3.0  # the shortest turn without a job, where the server does not wait
+ONCE_WAIT_SECONDS = 2  # what another web process, a key or a limit lets in a moment later is also due
 ONCE_FAILURES = 5  # after so many in a row a worker that is to end anyway does
 IGNORE_SECONDS = 2.0  # terminals and supervisors often send a signal twice; a later one means it
 LOOK_SECONDS = 0.1
@@ -55,7 +56,7 @@ class RemoteWorker:
         job_types = job_types or (list(handler) if isinstance(handler, Mapping) else ())
         # A pull that waits when the worker is told to stop is not cut: the job that it may bring would be lost for a
         # lease. It ends within the grace, and gives that job back.
-        wait = 0 if once else int(min(wait_sec, max(0, grace - RELEASE_SECONDS)))
+        wait = ONCE_WAIT_SECONDS if once else int(min(wait_sec, max(0, grace - RELEASE_SECONDS)))
         self._asked: dict[str, Any] = {"queues": queues, "job_types": job_types, "lease_sec": lease_sec}
         self._asked |= {"wait_sec": wait, "concurrency": concurrency}
         self._running: set[RemoteJob] = set()
@@ -134,7 +135,7 @@ class RemoteWorker:
         logger.debug("pull: %s", answer["reason"] or "a job")
         if answer["job"]:
             self._work(RemoteJob(self._client, answer["job"], self._stop))
-        elif answer["reason"] == "draining" or self._once:
+        elif answer["reason"] == "draining" or (self._once and answer["reason"] != "busy"):
             logger.info("no more jobs: %s", answer["reason"])
             self._close(0)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,7 +71,7 @@ class Handed(NamedTuple):
 
 
 class Nothing(NamedTuple):
-    reason: str  # empty, paused, maintenance or draining
+    reason: str  # empty, busy, paused, maintenance or draining
     stopped: bool = False  # there will be nothing for anybody until somebody goes on
 
 
@@ -80,7 +81,7 @@ DRAINING = Nothing("draining")
 def pull(asked: Pull, *, is_welcome: Callable[[], None]) -> Handed | Nothing:
     """One job, or why there is none. `is_welcome` raises where the worker may not have any: asked again after a wait,
     in which its token may have been revoked, or it may have gone."""
-    connection = jobs_connection()
+    connection, began = jobs_connection(), time.monotonic()
     if not attend(connection, _presence(asked)):
         return DRAINING
     rounds.go(connection, every=get_settings().recover_seconds)
@@ -91,7 +92,7 @@ def pull(asked: Pull, *, is_welcome: Callable[[], None]) -> Handed | Nothing:
         found = room.wait(asked.choice, min(asked.wait, LONGEST_WAIT), lambda: _look_again(desk, asked, is_welcome))
         if found is None:
             is_welcome()  # also to hear why there is nothing
-    return _why_nothing(jobs_connection(), desk, asked) if found is None else found
+    return _why_nothing(jobs_connection(), desk, asked, began) if found is None else found
 
 
 def clamped(lease: float) -> float:
@@ -171,7 +172,7 @@ def _refuse(connection: BaseDatabaseWrapper, flight: Flight, error: Exception) -
         tell(flight.job, ended)
 
 
-def _why_nothing(connection: BaseDatabaseWrapper, desk: Desk, asked: Pull) -> Nothing:
+def _why_nothing(connection: BaseDatabaseWrapper, desk: Desk, asked: Pull, began: float) -> Nothing:
     pauses, choice = read_pauses(connection), asked.choice  # not as of the last look: somebody may ask why just now
     wanted = [each for each in registry if choice.takes(each)]
     if not attend(connection, _presence(asked)):
@@ -186,7 +187,7 @@ def _why_nothing(connection: BaseDatabaseWrapper, desk: Desk, asked: Pull) -> No
         closed = [first_open(windows, each.queue, each.name, now) is not None for each in wanted]
         if any(closed):
             return Nothing("maintenance", stopped=all(closed))
-    return Nothing("empty")
+    return Nothing("empty" if desk.empty_at >= began else "busy")
 
 
 def _presence(asked: Pull) -> Presence:

@@ -60,10 +60,12 @@ class Desk:
         self._lock = threading.Lock()
         self._types: list[str] = []
         self._gates_at = float("-inf")
+        self.empty_at = float("-inf")  # when the last look at everything began that found nothing
         self._freed: set[str] = set()
 
     def claim(self, connection: BaseDatabaseWrapper, asker: Asker) -> ClaimedJob | None:
-        """The most urgent job that is due, now theirs; None if there is none for them."""
+        """The most urgent job that is due, now theirs; None if there is none for them, or none was seen and it is too
+        early to look everywhere again: `empty_at` tells."""
         for _ in range(self._patience):
             self.look_at_gates(connection)
             job = self._claim_known(connection, asker) or self._claim_anew(connection, asker)
@@ -124,6 +126,8 @@ class Desk:
         self._lanes.learn(find_lanes(connection))
         job = self._claim(connection, asker, self._lanes.starts(walk=True))
         self._ration.spent(self._clock() - began)
+        if job is None:
+            self.empty_at = max(self.empty_at, began)
         return job
 
     def _claim(self, connection: BaseDatabaseWrapper, asker: Asker, starts: list[Start]) -> ClaimedJob | None:

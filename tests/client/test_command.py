@@ -108,7 +108,7 @@ def test_it_works_off_what_is_due_without_django(server: ScriptedServer, run: Ru
     process = run("--once", "--job-types", "scrape, send", "--worker-id", "host-1", "--lease", "60", "handlers:ok")
     assert process.code() == 0, process.text()
     assert [body["result"] for body in server.sent(REPORT)] == ["Bremen", "Kiel"]
-    asked = {"queues": ["leads"], "job_types": ["scrape", "send"], "lease_sec": 60, "wait_sec": 0, "concurrency": 1}
+    asked = {"queues": ["leads"], "job_types": ["scrape", "send"], "lease_sec": 60, "wait_sec": 2, "concurrency": 1}
     assert server.sent(PULL) == [{"worker_id": "host-1", **asked}] * 3
 
 

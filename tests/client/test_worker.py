@@ -116,11 +116,17 @@ def test_an_answer_that_nobody_expects_ends_the_worker_with_1(
     assert "KeyError" in caplog.text
 
 
-def test_once_works_off_what_is_due_and_does_not_wait(server: ScriptedServer, start: Start) -> None:
+def test_once_works_off_what_is_due_and_does_not_wait_for_long(server: ScriptedServer, start: Start) -> None:
     server.will_answer(PULL, a_job(), a_job(), EMPTY)
     assert start(lambda job: None, once=True).code() == 0
-    assert [body["wait_sec"] for body in server.sent(PULL)] == [0, 0, 0]
+    assert [body["wait_sec"] for body in server.sent(PULL)] == [module.ONCE_WAIT_SECONDS] * 3
     assert len(server.sent(REPORT)) == 2
+
+
+def test_once_is_not_over_while_the_server_has_not_looked_everywhere(server: ScriptedServer, start: Start) -> None:
+    server.will_answer(PULL, {**EMPTY, "reason": "busy"}, a_job(), EMPTY)
+    assert start(lambda job: None, once=True).code() == 0
+    assert (len(server.sent(PULL)), len(server.sent(REPORT))) == (3, 1)
 
 
 def test_once_does_not_try_for_ever(server: ScriptedServer, start: Start) -> None:

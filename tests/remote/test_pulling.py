@@ -14,6 +14,7 @@ from jobs_app.registry import registry
 from jobs_app.remote.desks import Choice, desks
 from jobs_app.remote.pulling import Handed, Nothing, Pull, pull
 from jobs_app.signals import job_finished, job_started
+from jobs_app.worker.ration import Ration
 from tests.lifecycle.rows import at, outcomes_of
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +95,18 @@ def test_a_type_that_is_switched_off_is_not_handed_out() -> None:
 
     registry.register(replace(scrape.job_type, enabled=False))
     assert ask() == Nothing("empty")
+
+
+def test_where_not_everything_was_looked_at_nobody_hears_that_it_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    @job(remote=True)
+    def scrape() -> None: ...
+
+    monkeypatch.setattr("jobs_app.remote.desks.Ration", Ration)
+    desks.clear()
+    assert ask() == Nothing("empty")
+    desks.of(Choice())._ration.spent(60.0)  # by somebody else: an old open transaction, say
+    scrape.enqueue()
+    assert ask() == Nothing("busy")
 
 
 def test_the_lease_of_a_type_counts_within_bounds_unless_the_worker_asks_for_another() -> None:

@@ -122,8 +122,12 @@ def test_where_looking_is_slow_it_is_done_seldom(work: Any) -> None:
     ration.spent(1.0)  # by another desk: an old open transaction, say
     work.enqueue()
     assert ask(desk) is None
+    assert desk.empty_at == float("-inf")
     clock.now += 20.1
     assert ask(desk) is not None
+    assert desk.empty_at == float("-inf")
+    assert ask(desk) is None
+    assert desk.empty_at == clock.now
 
 
 @pytest.mark.django_db(transaction=True)
