@@ -22,8 +22,9 @@ from jobs_app.models import Dashboard, Pause, ScheduleState
 from tests.admin.filling import filled_in
 from tests.admin.samples import PLACES, SAMPLES
 from tests.admin.world import World, make_world, register_shop
+from tests.one_database import on_one_database
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, on_one_database]
 
 ACTS = sorted(name for name, page in PAGES.items() if page.act)
 VIEWS = sorted(name for name, page in PAGES.items() if not page.act)

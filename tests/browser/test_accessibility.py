@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from django.db import connection
 from playwright.sync_api import Page
 
 from jobs_app.admin.menu import PAGES
@@ -14,10 +13,9 @@ from tests.admin.samples import SAMPLES
 from tests.admin.world import World, make_world
 from tests.browser.site import Site
 from tests.browser.visitors import NARROW, Visit
+from tests.one_database import on_one_database
 
-pytestmark = pytest.mark.skipif(
-    connection.vendor != "sqlite", reason="pages look the same on every database: they are looked at on SQLite"
-)
+pytestmark = on_one_database
 
 OURS = "#content"
 GRAVE = ("serious", "critical")

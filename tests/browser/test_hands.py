@@ -10,7 +10,10 @@ from jobs_app.models import Pause
 from tests.admin.world import make_world
 from tests.browser.site import Site
 from tests.browser.visitors import NARROW, Visit
+from tests.one_database import on_one_database
 from tests.waiting import until
+
+pytestmark = on_one_database
 
 MOST_TABS = 200
 

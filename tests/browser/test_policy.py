@@ -9,6 +9,9 @@ from playwright.sync_api import expect
 from tests.browser.policy import POLICY
 from tests.browser.site import Site
 from tests.browser.visitors import Visit
+from tests.one_database import on_one_database
+
+pytestmark = on_one_database
 
 
 def test_somebody_logs_in_to_the_stock_admin_under_a_strict_policy(site: Site, visit: Visit) -> None:

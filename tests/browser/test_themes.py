@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from django.db import connection
 from playwright.sync_api import Page, expect
 
 from tests.admin.samples import SAMPLES
 from tests.admin.world import World, make_world
 from tests.browser.site import Site
 from tests.browser.visitors import Visit
+from tests.one_database import on_one_database
 
-pytestmark = pytest.mark.skipif(
-    connection.vendor != "sqlite", reason="pages look the same on every database: they are looked at on SQLite"
-)
+pytestmark = on_one_database
 
 
 @dataclass(frozen=True)
