@@ -10,11 +10,10 @@ from jobs_app.lifecycle.tokens import find_token
 from tests.browser.site import Site
 from tests.browser.test_accessibility import ALL_RULES, COLOURS, grave_issues, width
 from tests.browser.visitors import NARROW, Visit
+from tests.one_database import on_one_database
 from tests.waiting import until
 
-pytestmark = pytest.mark.skipif(
-    connection.vendor != "sqlite", reason="pages look the same on every database: they are looked at on SQLite"
-)
+pytestmark = on_one_database
 
 
 def make_token(page: Page) -> str:
