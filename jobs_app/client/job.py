@@ -46,6 +46,7 @@ class RemoteJob:
         self._client, self._token, self._stop = client, told["token"], stop
         self._lock, self._over = threading.Lock(), threading.Event()
         self._log = ""
+        self._is_told = False  # in the log, how it ended
         self._sent: dict[str, None] = {}  # keys, in the order in which they were sent
         self._started = time.monotonic()
         self._lease_until = self._started + told["lease_sec"]
@@ -105,12 +106,11 @@ class RemoteJob:
             self._over.set()
             log = {"log": storable(self._log)} if self._log else {}
         try:
-            answer = self._send({**fields, **log}, **limits)
+            self._send({**fields, **log}, **limits)
         except (Refused, TypeError, ValueError) as error:  # the result may be too large, or no JSON
             if isinstance(error, Refused) and error.status not in UNFIT:
                 raise
-            answer = self._send({**failure(error), **log}, **limits)
-        logger.info("job=%s type=%s state=%s", self.job_id, self.job_type, answer["state"])
+            self._send({**failure(error), **log}, **limits)
 
     def _unsent(self, items: Items) -> list[Item]:
         found = by_key(items)
@@ -151,11 +151,19 @@ class RemoteJob:
         self._lease_until = max(self._lease_until, began + extend)
         self.cancelled = self.cancelled or answer["cancel_requested"]
         if answer["done"]:
-            self._over.set()
+            self._note_end(answer["state"])
         return answer
 
-    def _note_loss(self) -> None:
+    def _note_end(self, state: str) -> None:
         """Told once, whichever of the heartbeat, a report and the end hears it first."""
+        self._over.set()
+        with self._lock:
+            is_known, self._is_told = self._is_told, True
+        if not is_known:
+            logger.info("job=%s type=%s state=%s", self.job_id, self.job_type, state)
+
+    def _note_loss(self) -> None:
+        """Likewise."""
         with self._lock:
             is_known, self.lease_lost = self.lease_lost, True
         self._over.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -110,8 +111,9 @@ def test_the_memory_of_keys_is_bounded_and_the_newest_are_in_it(
 
 
 def test_a_target_that_is_reached_ends_the_handler_and_nothing_more_is_sent(
-    server: ScriptedServer, pulled: Pulled
+    server: ScriptedServer, pulled: Pulled, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO)
     job = pulled()
     server.will_answer(REPORT, taken(added=1, done=True, state="succeeded", done_reason="target_reached"))
     with pytest.raises(JobEnded, match="target_reached"):
@@ -121,6 +123,7 @@ def test_a_target_that_is_reached_ends_the_handler_and_nothing_more_is_sent(
     job.finish({"done": True})
     assert job.ended
     assert len(server.requests) == 1
+    assert caplog.messages == [f"job={job.job_id} type=scrape state=succeeded"]
 
 
 def test_who_is_asked_to_stop_hears_it_after_what_was_found_is_stored(server: ScriptedServer, pulled: Pulled) -> None:
