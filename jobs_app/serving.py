@@ -22,4 +22,9 @@ class Serving:
     def __call__(self, queue: str) -> bool:
         if queue == SYSTEM_QUEUE or any(fnmatchcase(queue, pattern) for pattern in self.excluded):
             return False
-        return not self.queues or any(fnmatchcase(queue, pattern) for pattern in self.queues)
+        return is_among(queue, self.queues)
+
+
+def is_among(name: str, patterns: Sequence[str]) -> bool:
+    """Does one of them mean it? None at all mean everything."""
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from jobs_app.admin.acts import act
 from jobs_app.admin.durations import DurationField
+from jobs_app.admin.forms import moment_input
 from jobs_app.admin.pages import Page
 from jobs_app.admin.schedule_acts import filter_or_none, matched_context
 from jobs_app.admin.schedule_filters import MatchingForm, query_of
@@ -27,7 +28,6 @@ from jobs_app.insights import schedule_list
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.control.backfill import MOST_AT_ONCE, MOST_SLOTS
 
-MOMENT = "%Y-%m-%dT%H:%M"
 LAST_HOURS = timedelta(hours=24)
 HELP = gettext_lazy("Enqueue the slots of the past that no run has. What is there already is never made twice.")
 LABEL = gettext_lazy("Backfill")
@@ -38,12 +38,12 @@ class BackfillForm(MatchingForm):
 
     start = forms.DateTimeField(
         label=gettext_lazy("From"),
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format=MOMENT),
+        widget=moment_input(),
         help_text=gettext_lazy("In your time zone."),
     )
     end = forms.DateTimeField(
         label=gettext_lazy("To"),
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format=MOMENT),
+        widget=moment_input(),
         help_text=gettext_lazy("The last moment of it, not in the future."),
     )
     most = forms.IntegerField(

@@ -11,6 +11,11 @@ from jobs_app.errors import JobsError
 from jobs_app.lifecycle.control.acting import LONGEST_REASON
 
 
+def moment_input() -> forms.DateTimeInput:
+    """A moment to the minute, as browsers let people choose one."""
+    return forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+
+
 class ActForm(forms.Form):
     """`reason` comes last, whatever else an act asks for."""
 

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from jobs_app.admin.acts import ActForm, ReasonForm, RequiredReasonForm, act, write_log_entry
+from jobs_app.admin.forms import moment_input
 from jobs_app.admin.pages import Page
 from jobs_app.admin.visits import Visit
 from jobs_app.insights import pauses
@@ -62,7 +63,7 @@ class PauseForm(ActForm):
     until_at = forms.DateTimeField(
         label=gettext_lazy("At this time"),
         required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        widget=moment_input(),
         help_text=gettext_lazy("In your time zone."),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils import timezone
@@ -11,7 +11,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs_app.admin.acts import ActForm
+from jobs_app.admin.forms import moment_input
 from jobs_app.lifecycle.control.token_options import READERS, unregistered
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 SCOPES = [
     ("pull", gettext_lazy("pull: take jobs, as a remote worker")),
@@ -27,6 +31,11 @@ TEXT = {"class": "vTextField", "autocomplete": "off"}
 MOST_CHARACTERS = 4000  # of names, in one box
 
 
+def _names_field(label: StrOrPromise) -> forms.CharField:
+    widget = forms.TextInput(attrs=TEXT)
+    return forms.CharField(label=label, required=False, max_length=MOST_CHARACTERS, widget=widget, help_text=NAMES)
+
+
 class TokenForm(ActForm):
     name = forms.CharField(
         label=gettext_lazy("Name"),
@@ -37,20 +46,8 @@ class TokenForm(ActForm):
     scopes = forms.MultipleChoiceField(
         label=gettext_lazy("What it may do"), choices=SCOPES, widget=forms.CheckboxSelectMultiple
     )
-    queues = forms.CharField(
-        label=gettext_lazy("Queues"),
-        required=False,
-        max_length=MOST_CHARACTERS,
-        widget=forms.TextInput(attrs=TEXT),
-        help_text=NAMES,
-    )
-    job_types = forms.CharField(
-        label=gettext_lazy("Job types"),
-        required=False,
-        max_length=MOST_CHARACTERS,
-        widget=forms.TextInput(attrs=TEXT),
-        help_text=NAMES,
-    )
+    queues = _names_field(gettext_lazy("Queues"))
+    job_types = _names_field(gettext_lazy("Job types"))
     expires = forms.ChoiceField(
         label=gettext_lazy("Expires"),
         required=False,
@@ -66,7 +63,7 @@ class TokenForm(ActForm):
     expires_at = forms.DateTimeField(
         label=gettext_lazy("At this time"),
         required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        widget=moment_input(),
         help_text=gettext_lazy("In your time zone."),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +18,7 @@ from jobs_app.lifecycle.overrides import keep_up
 from jobs_app.lifecycle.tokens import find_token, note_use
 from jobs_app.models import ApiToken
 from jobs_app.registry import SYSTEM_NAMES, registry
-from jobs_app.serving import Serving
+from jobs_app.serving import Serving, is_among
 
 # What a scope lets its holder do, as the permissions that users have for the same acts.
 PERMISSIONS = {
@@ -65,7 +64,7 @@ class Caller:
     def takes(self, job_type: str) -> bool:
         if job_type.startswith(SYSTEM_NAMES):
             return False
-        return not self.token.job_types or any(fnmatchcase(job_type, pattern) for pattern in self.token.job_types)
+        return is_among(job_type, self.token.job_types)
 
     def may(self, queue: str, job_type: str) -> bool:
         return self.serves(queue) and self.takes(job_type)

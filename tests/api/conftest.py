@@ -8,8 +8,18 @@ import pytest
 
 from jobs_app import job
 from jobs_app.definitions import JobDefinition
+from tests.api import remote_jobs
 from tests.api.speaking import Speaker
 from tests.api.tenants import Site, open_site
+from tests.worker.aside import SetAside
+
+# Other processes import the module; here its types are known to the tests that ask for them.
+TYPES = SetAside(remote_jobs)
+
+
+@pytest.fixture
+def jobs(registry_restored: None) -> Any:
+    return TYPES.register()
 
 
 @pytest.fixture

@@ -16,12 +16,8 @@ from jobs_app.api.departures import has_left
 from jobs_app.lifecycle import control
 from jobs_app.models import Job
 from jobs_app.tokens import SCOPES
-from tests.api import remote_jobs
 from tests.api.hosts import HOST, Hosts
 from tests.waiting import until
-from tests.worker.aside import SetAside
-
-TYPES = SetAside(remote_jobs)
 
 
 @pytest.fixture
@@ -61,11 +57,6 @@ def test_where_nothing_can_be_seen_everybody_is_there() -> None:
 
     assert not left()
     assert not left(gunicorn__socket=Secured())
-
-
-@pytest.fixture
-def jobs(registry_restored: None) -> Any:
-    return TYPES.register()
 
 
 @pytest.fixture

@@ -18,21 +18,12 @@ from django.utils import timezone
 from jobs_app.lifecycle import control
 from jobs_app.models import ApiToken, Job, JobItem, JobRun, WorkerState
 from jobs_app.tokens import SCOPES
-from tests.api import remote_jobs
 from tests.api.hosts import Hosts
 from tests.lifecycle.rows import attempts_of, outcomes_of, tables
 from tests.waiting import until
-from tests.worker.aside import SetAside
 from tests.worker.harness import finished
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-TYPES = SetAside(remote_jobs)
-
-
-@pytest.fixture
-def jobs(registry_restored: None) -> Any:
-    return TYPES.register()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, Job, RateLimit, ScheduleState
 from jobs_app.registry import SYSTEM_NAMES
 from jobs_app.scheduler.tick import tick
+from tests.conftest import OTHERS
 from tests.scheduler.everything import declare, make_schedules, read_code
 from tests.scheduler.schedules import NOON, after
 from tests.waiting import until
@@ -100,10 +101,7 @@ def is_its_session_over() -> bool:
     """A server notices a moment later that its client is dead. Until then rows are locked, others have their turn
     before them, and which of two schedules gets the only job of a key is a matter of luck."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
-            "AND backend_type = 'client backend' AND xact_start IS NOT NULL"
-        )
+        cursor.execute(f"SELECT count(*) {OTHERS} AND xact_start IS NOT NULL")
         return cursor.fetchone() == (0,)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from jobs_app.lifecycle.control.acting import Act
 from jobs_app.options import Reader, did_you_mean, read
 from jobs_app.registry import SYSTEM_NAMES, JobType, registry
 from jobs_app.schedule_options import optional
+from jobs_app.serving import is_among
 from jobs_app.tokens import SCOPES
 
 PATTERN = re.compile(r"[A-Za-z0-9._:*?\[\]!-]{1,120}")
@@ -54,11 +54,7 @@ def _for_tokens() -> list[JobType]:
 
 
 def _is_for(chosen: Mapping[str, Any], job_type: JobType) -> bool:
-    return _is_among(job_type.name, chosen["job_types"]) and _is_among(job_type.queue, chosen["queues"])
-
-
-def _is_among(name: str, patterns: Iterable[str]) -> bool:
-    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+    return is_among(job_type.name, chosen["job_types"]) and is_among(job_type.queue, chosen["queues"])
 
 
 def _scopes(value: object) -> list[str]:
