@@ -46,13 +46,12 @@ def fill(count: int, *, state: str = "'queued'", due: str = "-n", token: str = "
     run(JOBS.format(state=state, due=due, token=token, lease=lease), [count])
 
 
-def explained(sql: str, parameters: Any, *, pin: bool = True) -> list[dict[str, Any]]:
+def explained(sql: str, parameters: Any) -> list[dict[str, Any]]:
     """Every node of the plan, after the statement ran; what it changed is undone."""
     with transaction.atomic():
         # As the claim does it: with parameters bound by the server.
         with connection.cursor() as wrapped, psycopg.Cursor(wrapped.connection) as cursor:
-            if pin:
-                cursor.execute(PIN_PLAN)
+            cursor.execute(PIN_PLAN)
             cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
             found = cursor.fetchone()[0]  # type: ignore[index]
         transaction.set_rollback(True)
@@ -98,7 +97,7 @@ def assert_the_claim_reads_little() -> None:
 
 
 def assert_the_search_for_lanes_reads_little() -> None:
-    nodes = explained(lanes.POSTGRES, None, pin=False)
+    nodes = explained(lanes.POSTGRES, None)
     found = round(nodes[0]["Actual Rows"])
     assert found == 6
     assert_reads_in_order(nodes, 3 * (found + 1))
