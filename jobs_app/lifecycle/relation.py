@@ -115,4 +115,5 @@ def _sqlite_value(kind: str, value: Any, now: str) -> Any:
 
 
 def _is_constant(values: tuple[Any, ...]) -> bool:
-    return values.count(values[0]) == len(values)
+    """The last is asked first: to compare each id with the first one takes a tenth of the time of a relation."""
+    return values[0] == values[-1] and values.count(values[0]) == len(values)

@@ -181,7 +181,8 @@ class Worker:
 
     def _launch(self, jobs: Sequence[ClaimedJob]) -> None:
         self._claimed += len(jobs)
-        flights = [self._board(job) for job in jobs]
+        lease = self.options.lease_seconds
+        flights = [board(job, worker=self._short_name, worker_id=self._id, lease=lease) for job in jobs]
         self.hangar.add(flights)
         if self.stop_requested.is_set():  # it came while this claim was under way
             self._give_back(flights)
@@ -196,9 +197,6 @@ class Worker:
             if flight.job.id in met and flight.end():
                 self.finisher.put(Report(flight, met[flight.job.id], None, time.monotonic()))
         return [flight for flight in flights if flight.job.id not in met]
-
-    def _board(self, job: ClaimedJob) -> Flight:
-        return board(job, worker=self._short_name, worker_id=self._id, lease=self.options.lease_seconds)
 
     def _done(self, flight: Flight, report: Report | None) -> None:
         if report is None:
