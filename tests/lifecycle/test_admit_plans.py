@@ -47,6 +47,12 @@ def fill(count: int, *, runs: bool = False, **columns: Any) -> None:
         cursor.execute(JOBS.format(**given), [count])
 
 
+def begin_with_fresh_files() -> None:
+    """What earlier tests wrote and took back is still in the files, and a plan depends on how large an index is."""
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE jobs_app_job")
+
+
 def analyse() -> None:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE jobs_app_job")
@@ -55,6 +61,7 @@ def analyse() -> None:
 @pytest.fixture(params=["analysed while empty", "analysed"])
 def statistics(request: pytest.FixtureRequest, on_postgres: None, db: None) -> Any:
     """To be called when the tables are full: the planner has seen them so, or empty, as a queue often is."""
+    begin_with_fresh_files()
     if request.param == "analysed":
         return analyse
     fill(10_000, gate=0, policy="'standard'")
@@ -206,8 +213,7 @@ def test_an_enqueue_finds_rules_pauses_and_the_holder_of_its_key_by_index(
     stored(policy=policy, key="mine")
     again = new_job(policy=policy, key="mine", subject="subject-7")
     plans = plans_of(lambda: enqueue([again]))
-    # A bitmap of the few rows of one key is an index too, and costs the same: which it is depends on the index's size.
-    assert {node for node, _ in plans.disorder()} <= {"Bitmap Heap Scan"}
+    assert plans.disorder() == []
     assert plans.rows <= 5
     assert [rows_read_by(lambda: enqueue([again])) <= 5 for _ in range(10)] == [True] * 10  # a plan is kept by then
     assert rows_read_by(lambda: stored(subject="subject-8")) <= 5
