@@ -20,11 +20,13 @@ class JobsConfig(AppConfig):
 
     def ready(self) -> None:
         from jobs_app import checks, chores, eager  # noqa: F401
+        from jobs_app.metrics import gauges
         from jobs_app.scheduler import checks as schedule_checks  # noqa: F401
         from jobs_app.webhooks import checks as webhook_checks  # noqa: F401
         from jobs_app.webhooks import delivery  # noqa: F401
 
         eager.listen()
+        gauges.register()
         module_name = get_settings().autodiscover
         if module_name:
             autodiscover_modules(module_name)

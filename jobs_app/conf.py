@@ -24,6 +24,7 @@ ON_SHUTDOWN = ("release", "fail", "leave")
 RECONCILABLE = ("expired", "lost", "stuck")  # kinds of stale runs that can be moved on
 RETENTIONS = ("retention_days", "retention_failed_days", "control_event_retention_days", "sample_retention_days")
 DAY_MINUTES = 24 * 60
+LONGEST_FINAL_SCRAPE = 300  # seconds
 LONGEST_DAYS = 36500  # earlier moments do not fit every database
 
 
@@ -81,6 +82,10 @@ class Settings:
     # Webhooks: who is told when a run ends
     webhooks: Sequence[Webhook] = ()  # dicts with name, url and secret; which runs: states, job_types, queues
     webhook_private_addresses: bool = False  # may they lead to addresses that the internet does not reach?
+
+    # Monitoring
+    metrics_public: bool = False  # does the web's /metrics answer without a token? For a network of one's own
+    final_scrape_seconds: float = 35  # a process that was scraped waits so long at most, when it stops, for a last one
 
     # Limits
     max_payload_bytes: int = 1024 * 1024
@@ -142,6 +147,8 @@ class Settings:
         for name in RETENTIONS:
             _require(0 <= getattr(self, name) <= LONGEST_DAYS, name, f"must be from 0 (for ever) to {LONGEST_DAYS}")
         _require(self.on_shutdown in ON_SHUTDOWN, "on_shutdown", f"must be one of {', '.join(ON_SHUTDOWN)}")
+        wait = self.final_scrape_seconds
+        _require(0 <= wait <= LONGEST_FINAL_SCRAPE, "final_scrape_seconds", f"must be from 0 to {LONGEST_FINAL_SCRAPE}")
         known = all(kind in RECONCILABLE for kind in self.reconcile_applies)
         _require(known, "reconcile_applies", f"must have only some of {', '.join(RECONCILABLE)}")
 

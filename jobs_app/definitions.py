@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial, update_wrapper
 from inspect import isroutine
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, overload
 
 from asgiref.sync import sync_to_async
+from django.db import Error as DatabaseTrouble
 from django.db import transaction
 
 from jobs_app.conf import are_overrides_stale
+from jobs_app.counters import ENQUEUES
 from jobs_app.declarations import declare
 from jobs_app.drafts import Drafts
 from jobs_app.errors import DefinitionInvalid, JobDisabled, OptionInvalid, PayloadInvalid, RunNotFound
@@ -21,6 +23,8 @@ from jobs_app.registry import JobType, registry
 from jobs_app.signals import job_enqueued
 
 if TYPE_CHECKING:
+    from prometheus_client import Counter
+
     from jobs_app.lifecycle.new_job import Enqueued, NewJob
 
 Params = ParamSpec("Params")
@@ -71,7 +75,8 @@ class JobDefinition(Generic[Params, Returned]):
         drafts = [self._draft_of_many(place, payload) for place, payload in enumerate(payloads)]
         if not drafts:
             return []
-        stored = enqueue_all([job for job, _ in drafts], self._drafts.on_conflict)
+        with self._counted(len(drafts)):
+            stored = enqueue_all([job for job, _ in drafts], self._drafts.on_conflict)
         return [_handle(self.job_type, new, payload) for new, (_, payload) in zip(stored, drafts, strict=True)]
 
     async def aenqueue(self, /, *positional: Never, **payload: Any) -> RunHandle:
@@ -87,9 +92,10 @@ class JobDefinition(Generic[Params, Returned]):
         self._require_enabled()
         _keep_up_with_operators()
         job, checked = self._drafts.draft({} if payload is None else payload)
-        if "idempotency_key" in self._options:
-            return self._enqueue_once(job, checked)
-        return _handle(self.job_type, self._store(job), checked)
+        with self._counted(1):
+            if "idempotency_key" in self._options:
+                return self._enqueue_once(job, checked)
+            return _handle(self.job_type, self._store(job), checked)
 
     @cached_property
     def _store(self) -> Callable[[NewJob], Enqueued]:
@@ -107,6 +113,20 @@ class JobDefinition(Generic[Params, Returned]):
         body = self.job_type.schema.without_defaults(checked)
         run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body, store=self._store)
         return RunHandle(run_id, created=False) if stored is None else _handle(self.job_type, stored, checked)
+
+    @contextmanager
+    def _counted(self, number: int) -> Iterator[None]:
+        """An enqueue that nobody could store is an error. One that was refused for what it asks is none."""
+        try:
+            yield
+        except DatabaseTrouble:
+            ENQUEUES.labels(self.name, "error").inc(number)
+            raise
+        self._successes.inc(number)
+
+    @cached_property
+    def _successes(self) -> Counter:
+        return ENQUEUES.labels(self.name, "success")
 
     def _require_enabled(self) -> None:
         if not self.job_type.is_enabled:

@@ -8,7 +8,7 @@ import secrets
 import string
 from dataclasses import dataclass, field
 
-SCOPES = ("pull", "report", "trigger", "read", "operate")
+SCOPES = ("pull", "report", "trigger", "read", "operate", "metrics")
 PREFIX_LENGTH = 8
 SECRET_LENGTH = 43  # of 62 characters: 256 bits
 

@@ -1,16 +1,24 @@
-"""The addresses of the HTTP interface: `path("jobs/", include("jobs_app.urls"))`."""
+"""The app's addresses, for `path("jobs/", include("jobs_app.urls"))`: monitoring, and with the extra `api` the HTTP
+interface."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 
-from django.core.exceptions import ImproperlyConfigured
-from django.urls import path
-
-if find_spec("ninja") is None:
-    raise ImproperlyConfigured("jobs_app.urls needs the extra `api`: pip install 'jobs-app[api]'.")
-
-from jobs_app.api.interface import urls
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
 app_name = "jobs_app"
-urlpatterns = [path("api/", urls())]
+urlpatterns: list[URLPattern | URLResolver] = [path("", include("jobs_app.metrics.urls"))]
+
+if find_spec("ninja") is not None:
+    from jobs_app.api.interface import urls
+
+    urlpatterns.append(path("api/", urls()))
+else:
+
+    def say_what_is_missing(request: HttpRequest) -> HttpResponse:
+        text = "the HTTP interface needs the extra `api`: pip install 'jobs-app[api]'.\n"
+        return HttpResponse(text, status=501, content_type="text/plain; charset=utf-8")
+
+    urlpatterns.append(re_path("^api/", say_what_is_missing))

@@ -21,7 +21,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
 
 DATABASES = {"default": database_from_url(env.str("DATABASE_URL", default=f"sqlite:///{BASE_DIR / 'db.sqlite3'}"))}
 
-JOBS = {"SCHEDULER_POLL_SECONDS": 5.0, **jobs_from(env)}
+JOBS = {"SCHEDULER_POLL_SECONDS": 5.0, "METRICS_PUBLIC": DEBUG, **jobs_from(env)}
 
 INSTALLED_APPS = [
     "django.contrib.admin",

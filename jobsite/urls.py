@@ -12,4 +12,5 @@ urlpatterns = [
     path("again/", again, name="again"),
     path("admin/", admin.site.urls),
     path("jobs/", include("jobs_app.urls")),
+    path("", include("jobs_app.metrics.urls")),
 ]

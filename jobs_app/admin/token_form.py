@@ -23,6 +23,7 @@ SCOPES = [
     ("trigger", gettext_lazy("trigger: start jobs")),
     ("read", gettext_lazy("read: see runs, queues, schedules and workers")),
     ("operate", gettext_lazy("operate: what operators do, such as cancel, retry and pause")),
+    ("metrics", gettext_lazy("metrics: read /metrics, as Prometheus does")),
 ]
 NEVER, GIVEN = "", "given"
 LENGTHS = {"30d": timedelta(days=30), "90d": timedelta(days=90), "365d": timedelta(days=365)}

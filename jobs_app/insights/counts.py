@@ -73,7 +73,7 @@ def live(connection: BaseDatabaseWrapper, *, limit: int = MOST_WAITING) -> LiveC
         found[name] = QueueCounts(queue=name, queued=queued, scheduled=scheduled, retrying=retrying, held=held)
     for name, running in _running(connection):
         found.setdefault(name, QueueCounts(queue=name)).running = running
-    for name, (oldest, priority) in _oldest_due(connection, now).items():
+    for name, (oldest, priority) in oldest_due(connection, now).items():
         queue = found.setdefault(name, QueueCounts(queue=name))
         queue.oldest_due_at, queue.oldest_priority = oldest, priority
     queues = [found[name] for name in sorted(found)]
@@ -106,7 +106,7 @@ def _running(connection: BaseDatabaseWrapper) -> list[tuple[str, int]]:
     return list(rows.order_by().values_list("queue").annotate(Count("pk")))
 
 
-def _oldest_due(connection: BaseDatabaseWrapper, now: datetime) -> dict[str, tuple[datetime, int]]:
+def oldest_due(connection: BaseDatabaseWrapper, now: datetime) -> dict[str, tuple[datetime, int]]:
     """With its priority. One step into the claim index per lane, so it is right whatever the backlog."""
     lanes = find_lanes(connection)
     if not lanes:

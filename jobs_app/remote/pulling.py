@@ -22,6 +22,7 @@ from jobs_app.models import Job, WorkerKind
 from jobs_app.payloads import Payload, field_of, with_defaults
 from jobs_app.registry import registry
 from jobs_app.remote.attendance import attend
+from jobs_app.remote.counting import count_started
 from jobs_app.remote.desks import Choice, desks
 from jobs_app.remote.rounds import rounds
 from jobs_app.remote.waiting import room
@@ -135,6 +136,7 @@ def _take(connection: BaseDatabaseWrapper, desk: Desk, asked: Pull) -> Handed | 
             _refuse(connection, flight, error)
             continue
         start(flight)
+        count_started(job)
         job = _with_target(connection, job, target)
         return Handed(job, payload, asker.leases.get(job.job_type, asker.lease), flight.timeout)
     return None

@@ -26,6 +26,7 @@ from jobs_app.lifecycle.requeue import while_places_are_taken
 from jobs_app.models import Gate, JobRun, State
 from jobs_app.registry import registry
 from jobs_app.remote.attendance import note
+from jobs_app.remote.counting import count_ended
 from jobs_app.remote.desks import desks
 from jobs_app.remote.ending import end_of
 from jobs_app.text import clean
@@ -102,6 +103,7 @@ def report(told: Told, may: May) -> Answer:
         if taken.row.gate != Gate.NONE:
             desks.freed(taken.row.queue)
         tell(as_claimed(taken.row), taken.ended)
+        count_ended(taken.row, taken.ended)
     if taken.row is not None:
         note(connection, taken.row.worker_id)
     return taken.answer

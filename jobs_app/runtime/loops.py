@@ -20,11 +20,14 @@ LONGEST_BACKOFF_SECONDS = 5.0
 class Loop(threading.Thread):
     """`run_once` works; the loop around it survives a lost database: it backs off, says so once, and goes on."""
 
+    is_off = False  # switched off, and so rightly at rest
+
     def __init__(self, name: str) -> None:
         super().__init__(name=f"jobs-{name}", daemon=True)
         self.wake = threading.Event()
         self._ending = threading.Event()
         self.failures = 0
+        self.moved_at: float | None = None  # by the monotonic clock; in the future while it rests until then
 
     @property
     def connection(self) -> BaseDatabaseWrapper:
@@ -53,11 +56,19 @@ class Loop(threading.Thread):
 
     def pause(self, seconds: float) -> bool:
         """Wait, at most so long; True if woken."""
+        self.moved_at = time.monotonic() + seconds
         woken = self.wake.wait(seconds)
         self.wake.clear()
         return woken
 
+    def is_stuck(self, now: float, after: float) -> bool:
+        """Ended though nobody asked it to, or in the same step for longer than this."""
+        if self.moved_at is None or self.stopping:
+            return False
+        return not self.is_alive() or now - self.moved_at > after
+
     def _step(self) -> None:
+        self.moved_at = time.monotonic()
         try:
             self.run_once()
         except (OperationalError, InterfaceError) as error:

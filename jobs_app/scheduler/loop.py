@@ -95,6 +95,7 @@ class Scheduler(Loop):
 
     def run(self) -> None:
         if not get_settings().scheduler_enabled:
+            self.is_off = True
             say_switched_off()
             return
         logger.info("scheduler %s started; it reads code and sources every %g s", self._who.id, self.poll)
@@ -168,6 +169,7 @@ class Scheduler(Loop):
 
     def _go_on(self) -> bool:
         self._beating.do_if_due()  # in a tick of minutes it must not be taken for dead
+        self.moved_at = time.monotonic()
         return not self.stopping
 
     def _next_slot(self, now: datetime) -> tuple[datetime | None, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -13,6 +14,7 @@ from jobs_app.lifecycle.overrides import read_overrides
 from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.janitor import Janitor
 from jobs_app.runtime.loops import Loop
+from jobs_app.runtime.pulse import Shown, examine
 from jobs_app.runtime.recovery import recover_silent
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.due import ticking_types
@@ -29,27 +31,34 @@ LOOK_SECONDS = 0.1
 PARTLY_DONE = 4
 
 
-def run_scheduler(*, poll: float | None = None, beside: Sequence[Loop] = ()) -> int:
+def run_scheduler(
+    signals: StopSignals, *, poll: float | None = None, beside: Sequence[Loop] = (), shown: Shown = nullcontext
+) -> int:
     """Tick until told to stop; the tick that runs then is brought to its end. The exit code.
 
-    `beside` are loops that share the process.
+    `beside` are loops that share the process; `shown` is how monitoring sees it.
     """
-    signals = StopSignals()
-    signals.install()  # before anything else: a stop during start-up counts too
     prepare(jobs_connection())
     jobs_connection().close()  # the thread has its own
-    loops: list[Loop] = [Scheduler(poll), Janitor(), *beside]
-    for loop in loops:
-        loop.start()
-    while not signals.received.wait(LOOK_SECONDS):
-        pass  # also where it is switched off: a supervisor would only start it again
+    scheduler = Scheduler(poll)
+    loops: list[Loop] = [scheduler, Janitor(), *beside]
+    with shown(lambda: examine([scheduler])):
+        for loop in loops:
+            loop.start()
+        while not signals.received.wait(LOOK_SECONDS):
+            pass  # also where it is switched off: a supervisor would only start it again
+        _end(loops, signals)
+        code = 1 if signals.forced else 0
+    logger.info("scheduler stopped")
+    return code
+
+
+def _end(loops: Sequence[Loop], signals: StopSignals) -> None:
     for loop in loops:
         loop.stop()
     while any(loop.is_alive() for loop in loops) and not signals.forced:
         for loop in loops:
             loop.join(LOOK_SECONDS)
-    logger.info("scheduler stopped")
-    return 1 if signals.forced else 0
 
 
 def tick_once() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 import django
@@ -14,13 +15,18 @@ from jobs_app.runtime.stopping import StopSignals
 
 
 def run_child(
-    options: Mapping[str, Any], beside: Sequence[str], parent: int, log_level: int, ready: Connection
+    options: Mapping[str, Any],
+    beside: Sequence[str],
+    parent: int,
+    log_level: int,
+    ready: Connection,
+    health_file: str | None,
 ) -> None:
     """What was handed over is plain values: this module and all it names is imported before Django is set up."""
     signals = StopSignals()
     signals.install()
     django.setup()
-    _work(options, beside, parent, log_level, ready, signals)
+    _work(options, beside, parent, log_level, ready, health_file, signals)
 
 
 def _work(
@@ -29,9 +35,11 @@ def _work(
     parent: int,
     log_level: int,
     ready: Connection,
+    health_file: str | None,
     signals: StopSignals,
 ) -> None:
     from jobs_app import logs
+    from jobs_app.metrics.exposure import Exposure
     from jobs_app.worker.loop import WorkerOptions
     from jobs_app.worker.process import exit_soon, run_worker
 
@@ -42,6 +50,7 @@ def _work(
         beside=[import_string(path)() for path in beside],
         parent=parent,
         ready=lambda: _tell(ready),
+        shown=Exposure(heartbeat_file=None if health_file is None else Path(health_file)).shown,
     )
     exit_soon(code)
 

@@ -15,6 +15,7 @@ from jobs_app.lifecycle.quarantine import quarantine
 from jobs_app.models import Gate
 from jobs_app.runtime.loops import Loop
 from jobs_app.signals import job_finished
+from jobs_app.worker.counting import Counting
 from jobs_app.worker.flight import Hangar, Report
 from jobs_app.worker.handing_over import HandingOver
 from jobs_app.worker.progress import save_words
@@ -34,12 +35,14 @@ class Finisher(Loop):
         told: Callable[[Sequence[Report]], None],
         handing_over: HandingOver | None = None,
         ran: Callable[[Sequence[Report]], None] = lambda reports: None,
+        counting: Counting | None = None,
     ) -> None:
         super().__init__("finisher")
         self._hangar = hangar
         self._ran = ran  # called with what will be stored
         self._told = told  # called with what was stored
         self._handing_over = handing_over
+        self._counting = counting
         self._reports: deque[Report] = deque()
         self._batch: list[Report] = []
         self._unsure = False  # the connection broke while this batch was being stored
@@ -132,6 +135,8 @@ class Finisher(Loop):
         if len(accepted) < len(batch):
             stored = [report for report in batch if report.ended.id in accepted]
             self._tell_lost([report.ended for report in batch if report.ended.id not in accepted])
+        if self._counting is not None:
+            self._counting.ended(batch, stored)
         self._hangar.remove([report.flight for report in batch])
         self.counts.update([report.ended.state for report in stored])
         self._told(stored)

@@ -34,6 +34,7 @@ class Flight:
     abort_sent = False
     is_overdue_told = False
     is_noted = False  # how long it took is known already
+    is_counted = False  # among those that began
     on_error: Callable[[BaseException], object] | None = None  # hears what the handler raised
 
     def __init__(self, job: ClaimedJob, job_type: JobType, context: JobContext, lease: float, claimed: float) -> None:

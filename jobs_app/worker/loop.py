@@ -24,6 +24,7 @@ from jobs_app.serving import Serving
 from jobs_app.worker import propagation, tidying
 from jobs_app.worker.beat import Beat
 from jobs_app.worker.claimer import MOST_UNSTORED, Claimer
+from jobs_app.worker.counting import Counting
 from jobs_app.worker.crew import Crew
 from jobs_app.worker.finisher import Finisher
 from jobs_app.worker.flight import Flight, Hangar, Report, board
@@ -86,7 +87,8 @@ class Worker:
             call_chores=self.chores.wake.set,
         )
         self.handing_over = HandingOver(self.claimer, self._launch, may_start=self._may_start)
-        self.finisher = Finisher(self.hangar, self._stored, self.handing_over, self._ran)
+        self._counting = Counting(options.concurrency) if options.counts else None
+        self.finisher = Finisher(self.hangar, self._stored, self.handing_over, self._ran, self._counting)
         self.beat = Beat(
             self.hangar,
             self._presence(),
@@ -202,6 +204,8 @@ class Worker:
         if report is None:
             self.hangar.remove([flight])
             self.finisher.counts["lost"] += 1
+            if self._counting is not None:
+                self._counting.lost([flight])
         else:
             self.finisher.put(report)
             if not self.pace.is_known(flight.job.job_type):
@@ -241,6 +245,8 @@ class Worker:
     def _watch(self) -> None:
         """Once a second."""
         running = self.hangar.running()
+        if self._counting is not None:
+            self._counting.watch(running, draining=self.stop_requested.is_set())
         for flight in running:  # first: what is given back may take a while, and some of these end meanwhile
             tell_if_overdue(flight)
         self._give_back(self._crew.hurry(WAIT_FOR_THREAD_SECONDS, running=len(running)))

@@ -25,6 +25,7 @@ class WorkerOptions:
     max_rss: int | None = None  # bytes
     name: str = ""
     once: bool = False
+    counts: bool = False  # for Prometheus
 
     @property
     def poll_seconds(self) -> float:

@@ -8,13 +8,16 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import NoReturn
 
+from jobs_app.health import Health
 from jobs_app.lifecycle.database import jobs_connection, prepare
 from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import calm_collector
+from jobs_app.runtime.pulse import Shown, examine
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.worker.loop import Worker, WorkerOptions
 
@@ -32,28 +35,39 @@ def run_worker(
     beside: Sequence[Loop] = (),
     parent: int | None = None,
     ready: Callable[[], object] = lambda: None,
+    shown: Shown = nullcontext,
 ) -> int:
     """Work until told to stop, or drained, or spent, or (`once`) until nothing is due. The exit code.
 
-    `beside` are loops that share the process; `parent` is the process without which this one must not live.
+    `beside` are loops that share the process; `parent` is the process without which this one must not live; `shown` is
+    how monitoring sees it, from start to end.
     """
     prepare(jobs_connection())
     jobs_connection().close()  # each thread has a connection of its own; this one has none to do
     worker = Worker(options)
     _say_what_it_serves(worker)
     calm_collector()
-    worker.start()
-    for loop in beside:
-        loop.start()
-    ready()
-    while not _is_over(worker, signals, parent):
-        signals.received.wait(LOOK_SECONDS)
-    _end(worker, signals, parent, beside)
+    with shown(lambda: health_of(worker, beside)):
+        worker.start()
+        for loop in beside:
+            loop.start()
+        ready()
+        while not _is_over(worker, signals, parent):
+            signals.received.wait(LOOK_SECONDS)
+        _end(worker, signals, parent, beside)
+        code = _code(worker, signals, parent)  # now: who is in a hurry after this gives up a scrape, and no job
     logger.info("worker stopped: %s", dict(worker.finisher.counts))
-    code = _code(worker, signals, parent)
     if worker.left_running:
         _exit_now(code)  # handlers that would not stop must not keep the process
     return code
+
+
+def health_of(worker: Worker, beside: Sequence[Loop]) -> Health:
+    """Of the loops without which nothing is worked off. One that drains is alive, and nobody should count on it."""
+    health = examine([worker.beat, worker.claimer, worker.finisher, *beside])
+    if worker.stop_requested.is_set():
+        return health._replace(unready=["it takes no more jobs"])
+    return health
 
 
 def _end(worker: Worker, signals: StopSignals, parent: int | None, beside: Sequence[Loop]) -> None:

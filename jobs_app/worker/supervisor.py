@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -23,6 +24,7 @@ from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.worker.child import run_child
 from jobs_app.worker.loop import WorkerOptions
+from jobs_app.worker.overview import Overview
 from jobs_app.worker.process import DRAINED
 
 logger = logging.getLogger("jobs_app.worker")
@@ -43,6 +45,7 @@ spawn = multiprocessing.get_context("spawn")
 class Place:
     """One of the processes that should be there."""
 
+    number: int
     beside: Sequence[type[Loop]] = ()
     process: BaseProcess | None = None
     ready: Connection | None = None  # None: it said that it works
@@ -54,11 +57,15 @@ class Place:
     def is_alive(self) -> bool:
         return self.process is not None and self.process.is_alive()
 
+    @property
+    def is_ready(self) -> bool:
+        return self.ready is None
+
     def hangs(self) -> bool:
         """Alive, and not at work for so long that it never will be."""
         if self.ready is not None and self.ready.poll():
             self.ready = None
-        return self.ready is not None and time.monotonic() - self.born > START_SECONDS
+        return not self.is_ready and time.monotonic() - self.born > START_SECONDS
 
 
 @dataclass
@@ -69,9 +76,14 @@ class Supervisor:
     log_level: int = logging.INFO
     reload: bool = False
     beside: Sequence[type[Loop]] = ()  # loops that share the first process
+    overview: Overview | None = None  # where somebody looks
 
     def run(self) -> int:
-        places = [Place(self.beside), *(Place() for _ in range(self.processes - 1))]
+        places = [Place(number, () if number else self.beside) for number in range(self.processes)]
+        with nullcontext() if self.overview is None else self.overview.shown(places):
+            return self._run(places)
+
+    def _run(self, places: Sequence[Place]) -> int:
         files = snapshot() if self.reload else {}
         looked = time.monotonic()
         while not self.signals.received.is_set() and not all(place.is_drained for place in places):
@@ -99,15 +111,19 @@ class Supervisor:
             return
         place.ready, to_tell = spawn.Pipe(duplex=False)
         beside = [f"{loop.__module__}.{loop.__qualname__}" for loop in place.beside]
-        given = (asdict(self.options), beside, os.getpid(), self.log_level, to_tell)
+        seen = self.overview
+        health_file = None if seen is None else str(seen.health_file(place.number))
+        given = (asdict(self.options), beside, os.getpid(), self.log_level, to_tell, health_file)
         place.process = spawn.Process(target=run_child, args=given)
-        place.process.start()
+        with nullcontext() if seen is None else seen.environment():
+            place.process.start()
         to_tell.close()  # ours; the child has its own
         place.born = time.monotonic()
 
     def _bury(self, place: Place) -> None:
         now = time.monotonic()
         code = place.process.exitcode if place.process else None
+        self._has_ended(place.process)
         place.process = None
         if code == DRAINED:
             place.is_drained = True
@@ -146,7 +162,13 @@ class Supervisor:
                 elif self.signals.forced:
                     process.terminate()  # again and again: it heard the first one a little later than we did
             time.sleep(LOOK_SECONDS / 4)
+        for process in running:
+            self._has_ended(process)
         return int(any(process.exitcode not in STOPPED_BY_US for process in running))
+
+    def _has_ended(self, process: BaseProcess | None) -> None:
+        if self.overview is not None and process is not None and process.pid is not None:
+            self.overview.has_ended(process.pid)
 
 
 def _learn_grace() -> None:

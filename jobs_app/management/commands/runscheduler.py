@@ -11,11 +11,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app import logs
 from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.presence import is_any_alive
-from jobs_app.management.arguments import LOG_LEVELS, period, positive
+from jobs_app.management.arguments import LOG_LEVELS, period
+from jobs_app.management.exposure import add_exposure_arguments, read_exposure
 from jobs_app.models import WorkerKind
 from jobs_app.registry import SYSTEM_QUEUE
 from jobs_app.runtime.identity import Identity
-from jobs_app.scheduler.metrics import serving
+from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.process import run_scheduler, tick_once
 from jobs_app.worker.reserved_slot import ReservedSlot
 
@@ -32,7 +33,7 @@ class Command(BaseCommand):
         )
         told = "seconds between looks into code and sources; as the settings say if left out"
         parser.add_argument("--poll", type=period, help=told)
-        parser.add_argument("--metrics-port", type=positive, metavar="PORT", help="serve the scheduler's metrics there")
+        add_exposure_arguments(parser)
 
     def handle(self, **options: Any) -> None:
         logs.configure(LOG_LEVELS[options["verbosity"]])
@@ -48,8 +49,10 @@ class Command(BaseCommand):
         return code
 
     def _run(self, options: dict[str, Any]) -> int:
-        with serving(options["metrics_port"]):
-            return run_scheduler(poll=options["poll"], beside=[chores_without_worker()])
+        signals = StopSignals()
+        signals.install()  # before anything else: a stop during start-up counts too
+        shown = read_exposure(options, signals).shown
+        return run_scheduler(signals, poll=options["poll"], beside=[chores_without_worker()], shown=shown)
 
 
 def chores_without_worker() -> ReservedSlot:

@@ -10,11 +10,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from jobs_app import logs
 from jobs_app.conf import ON_SHUTDOWN, get_settings
 from jobs_app.management.arguments import LOG_LEVELS, names, period, positive, seconds
+from jobs_app.management.exposure import add_exposure_arguments, read_exposure
+from jobs_app.metrics import gauges
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.loop import Scheduler
 from jobs_app.serving import Serving
 from jobs_app.worker.loop import WorkerOptions
 from jobs_app.worker.once import OnceReport
+from jobs_app.worker.overview import Overview
 from jobs_app.worker.process import exit_soon, run_worker
 from jobs_app.worker.supervisor import Supervisor
 
@@ -40,6 +43,7 @@ class Command(BaseCommand):
         add("--max-rss", type=positive, metavar="MB", help="stop after the job that takes the process above this")
         add("--once", action="store_true", help="work off everything due, print the sum, and exit")
         add("--with-scheduler", action="store_true", help="tick schedules in this process too")
+        add_exposure_arguments(parser)
         add("--reload", action="store_true", help="restart when code changes; for development")
         add("--name", default="", help="a name to show beside the worker's id")
 
@@ -61,6 +65,8 @@ class Command(BaseCommand):
             raise CommandError("--once works in one process; leave --processes and --reload out")
         if options["once"] and options["with_scheduler"]:
             raise CommandError("--once works off what is due now; to make that of schedules first, runscheduler --once")
+        if options["once"] and options["metrics_port"]:
+            raise CommandError("--once ends before anybody could read its metrics; leave --metrics-port out")
         level = LOG_LEVELS[options["verbosity"]]
         logs.configure(level)
         return self._run(options, worker_options(options), signals, level)
@@ -68,12 +74,16 @@ class Command(BaseCommand):
     def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, level: int) -> int:
         beside = [Scheduler] if options["with_scheduler"] else []
         processes = options["processes"] or (1 if worker.once else get_settings().worker_processes)
+        exposure = read_exposure(options, signals)
         if processes > 1 or options["reload"]:
-            return Supervisor(worker, processes, signals, level, options["reload"], beside).run()
+            overview = Overview(exposure, with_scheduler=bool(beside)) if exposure else None
+            return Supervisor(worker, processes, signals, level, options["reload"], beside, overview).run()
+        if exposure and not beside:
+            gauges.leave_out()
         report = OnceReport(self.stdout.write, Serving(worker.queues, worker.excluded)) if worker.once else None
         if report:
             report.begin()
-        code = run_worker(worker, signals, beside=[make() for make in beside])
+        code = run_worker(worker, signals, beside=[make() for make in beside], shown=exposure.shown)
         if report:
             report.end()
         return code
@@ -94,4 +104,5 @@ def worker_options(options: dict[str, Any]) -> WorkerOptions:
         max_rss=options["max_rss"] and options["max_rss"] * MEGABYTE,
         name=options["name"],
         once=options["once"],
+        counts=options["metrics_port"] is not None,
     )
