@@ -103,7 +103,7 @@ def _types(connection: BaseDatabaseWrapper, now: datetime, pauses: Pauses) -> di
             one.in_flight += count
             one.oldest_in_flight = max(one.oldest_in_flight, _age(started_at, now))
             continue
-        if is_parked or not pauses.allows(queue):
+        if is_parked or job_type in pauses.job_types or not pauses.allows(queue):
             one.paused += count
         if is_tried:
             one.retrying += count

@@ -45,7 +45,7 @@ spawn = multiprocessing.get_context("spawn")
 class Place:
     """One of the processes that should be there."""
 
-    number: int
+    number: int = 0
     beside: Sequence[type[Loop]] = ()
     process: BaseProcess | None = None
     ready: Connection | None = None  # None: it said that it works

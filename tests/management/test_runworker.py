@@ -39,7 +39,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         def run(self) -> int:
             return 0
 
-    def run_worker(options: WorkerOptions, signals: Any, *, beside: Any) -> int:
+    def run_worker(options: WorkerOptions, signals: Any, *, beside: Any, shown: Any) -> int:
         found.append(("worker", options, [type(loop) for loop in beside]))
         return 0
 
@@ -98,7 +98,7 @@ def test_several_processes_or_a_reload_need_a_supervisor(started: list[Any], set
     call_command("runworker", "--reload", "--with-scheduler")
     settings.JOBS = {"WORKER_PROCESSES": 2}
     call_command("runworker")
-    found = [(kind, processes, reload, beside) for kind, _, processes, _, _, reload, beside in started]
+    found = [(kind, processes, reload, beside) for kind, _, processes, _, _, reload, beside, _ in started]
     assert found == [
         ("supervisor", 3, False, []),
         ("supervisor", 1, True, [Scheduler]),
