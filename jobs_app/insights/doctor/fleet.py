@@ -48,11 +48,11 @@ def no_scheduler(connection: BaseDatabaseWrapper) -> Iterator[Fault]:
     if not active:
         return
     if not get_settings().scheduler_enabled:
-        sentence = f"The scheduler is switched off, and {active} schedules are active: they make no jobs."
+        sentence = f"The scheduler is switched off, and schedules are active ({active}): they make no jobs."
         yield warning(sentence, advice="Take SCHEDULER_ENABLED out of settings.JOBS, or pause the schedules.")
     elif not _all_of(connection).has_scheduler:
         advice = "Start manage.py runscheduler, or manage.py runworker --with-scheduler."
-        yield warning(f"No scheduler is alive, and {active} schedules are active.", advice=advice)
+        yield warning(f"No scheduler is alive, and schedules are active ({active}).", advice=advice)
 
 
 @examination(fine="All processes run one version.")

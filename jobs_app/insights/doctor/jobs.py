@@ -17,7 +17,7 @@ from jobs_app.lifecycle.overdue import overdue_seconds
 from jobs_app.lifecycle.workforce import read_workforce
 from jobs_app.registry import SYSTEM_QUEUE, registry
 
-MOST_WAITING = 100_000  # rows looked at; what nobody takes is old, and old rows are read first
+MOST_WAITING = 100_000  # rows looked at; what nobody takes is old, and old rows are mostly read first
 
 # Cut before it is grouped, which the ORM cannot say.
 WAITING_TYPES = """

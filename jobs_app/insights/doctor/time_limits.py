@@ -12,7 +12,7 @@ from jobs_app.registry import registry
 
 # As a session begins with it: reading here has its own limit for a while.
 LIMITS = """
-SELECT name, reset_val::bigint / 1000.0, current_user FROM pg_settings
+SELECT name, reset_val::float / 1000, current_user FROM pg_settings
  WHERE name = ANY(%s) AND reset_val::bigint > 0 ORDER BY name
 """
 # A statement that takes longer than a lease comes too late anyway; one that is cut off before might have counted.
