@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.apps import apps
 from django.conf import settings as django_settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, Tags, register
@@ -16,7 +15,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from jobs_app.conf import get_settings
 from jobs_app.errors import SettingsInvalid
-from jobs_app.models import Job, MenuEntry, jobs_database
+from jobs_app.insights.tables import missing_tables
+from jobs_app.models import Job, jobs_database
 from jobs_app.registry import registry
 
 TAG = "jobs_app"
@@ -192,14 +192,12 @@ def tables_exist(databases: Sequence[str] | None = None, **kwargs: Any) -> list[
     connection = _jobs_connection()
     if connection is None or connection.alias not in (databases or ()) or not MigrationRecorder(connection).has_table():
         return []
-    models = [model for model in apps.get_app_config("jobs_app").get_models() if not issubclass(model, MenuEntry)]
-    wanted = {model._meta.db_table for model in models}
-    missing = wanted.difference(connection.introspection.table_names(include_views=True))
+    missing = missing_tables(connection)
     if not missing:
         return []
     return [
         checks.Warning(
-            f"Tables are missing in database {connection.alias!r}: {', '.join(sorted(missing))}.",
+            f"Tables are missing in database {connection.alias!r}: {', '.join(missing)}.",
             hint=f"Run manage.py migrate jobs_app --database {connection.alias}.",
             id="jobs_app.W010",
         )
