@@ -45,7 +45,7 @@ def test_a_dry_run_shows_what_and_why(stale: Any) -> None:
 
 def test_the_usual_kinds_are_moved_on_and_others_where_they_are_asked_for(stale: Any) -> None:
     with at(300):
-        told = jobs_json("reconcile", "--actor", "ann", "--reason", "sweep")
+        told = jobs_json("reconcile", "--actor", "cli:ann", "--reason", "sweep")
         assert told["moved"] == [str(stale["expired"].id)]
         assert [(one["kind"], one["verdict"], one["moved"], one["why"]) for one in told["stale"]] == [
             ("lost", "fail", False, LOST),
@@ -57,7 +57,7 @@ def test_the_usual_kinds_are_moved_on_and_others_where_they_are_asked_for(stale:
     assert JobRun.objects.get().error == LOST
     events = ControlEvent.objects.order_by("pk").values_list("action", "reason", "moved")
     assert list(events) == [("reconcile", "sweep", 1), ("reconcile", "", 1)]
-    assert ControlEvent.objects.earliest("pk").actor == "ann"
+    assert ControlEvent.objects.earliest("pk").actor == "cli:ann"
 
 
 def test_nothing_stale_is_told_too() -> None:
