@@ -75,7 +75,7 @@ def test_a_user_needs_the_permission_and_acts_under_their_name(verb: str) -> Non
     refused = ended(*arguments, "--actor", "ann")
     assert (refused.code, refused.data) == (1, "")
     assert f"ann has no permission jobs_app.{permission}" in refused.words
-    assert not (Job.objects.exists() or ApiToken.objects.exists() or ControlEvent.objects.exists())
+    assert not any(table.objects.exists() for table in (Job, ApiToken, ControlEvent))
     user.delete()
     user_who_may(permission)
     assert ended(*arguments, "--actor", "ann").code == 0

@@ -49,7 +49,9 @@ def test_a_shell_can_keep_it(child_environment: dict[str, str]) -> None:
 
 def test_options_say_what_it_is_for() -> None:
     with at(0):
-        create("--queues", "mail, crawl.*", "--job-types=crawl", "--expires-in=90d", "--reason=asked", "--actor=cli:ada")
+        create(
+            "--queues", "mail, crawl.*", "--job-types=crawl", "--expires-in=90d", "--reason=asked", "--actor=cli:ada"
+        )
     row, event = ApiToken.objects.get(), ControlEvent.objects.get()
     assert (row.name, row.scopes, row.queues, row.job_types) == (
         "crawler",
