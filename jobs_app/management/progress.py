@@ -25,13 +25,14 @@ class Progress:
         self._total = total
         self._clock = clock
         self._began = self._told_at = clock()
+        self._is_drawn = False
         self.done = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._out.is_watched:
+        if self._is_drawn:
             self._out.redraw("")
 
     def show(self, done: int) -> None:
@@ -42,6 +43,7 @@ class Progress:
             return
         self._told_at = now
         if is_watched:
+            self._is_drawn = True
             self._out.redraw(f"{self._doing} {self._bar()}{self._told(now)}")
         else:
             self._out.note(f"{self._doing}: {self._told(now)}")
