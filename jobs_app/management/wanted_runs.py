@@ -65,10 +65,11 @@ class Chosen:
     reason: str
 
     def look(self) -> Look:
-        found = look(self.selection, self.verb, None if isinstance(self.actor, str) else self.actor)
-        if self.limit is None or found.counted.number < self.limit:
-            return found
-        return replace(found, counted=Counted(self.limit), sample=found.sample[: self.limit])
+        user = None if isinstance(self.actor, str) else self.actor
+        if self.limit is None:
+            return look(self.selection, self.verb, user)
+        found = look(self.selection, self.verb, user, most=self.limit)
+        return found if found.counted.number < self.limit else replace(found, counted=Counted(self.limit))
 
     def parts(self) -> Iterator[Acted]:
         chosen = self.selection if self.limit is None else First(self.selection, self.limit)

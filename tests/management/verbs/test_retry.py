@@ -138,7 +138,7 @@ def test_interrupted_it_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_dry_run_counts_and_shows_ten() -> None:
     for minute in range(12):
         ended(ago(minutes=minute), state="failed")
-    ended(state="failed", job_type="gone")
+    ended(ago(hours=1), state="failed", job_type="gone")
     answer = ended_with("retry", *FAILED, "--dry-run")
     assert (answer.code, len(answer.data.splitlines())) == (0, 11)
     assert answer.words.splitlines() == [
@@ -147,6 +147,7 @@ def test_a_dry_run_counts_and_shows_ten() -> None:
     ]
     told = jobs_json("retry", *FAILED, "--dry-run", "--limit", 3)
     assert (told["dry_run"], told["count"], told["capped"], len(told["sample"])) == (True, 3, False, 3)
+    assert told["would_skip"] == {}
     assert repeated() == set()
     assert not ControlEvent.objects.exists()
 
