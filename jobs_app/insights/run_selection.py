@@ -90,12 +90,12 @@ def narrowed(verb: str, chosen: RunFilter) -> RunFilter:
     return replace(chosen.without("order"), state=state, open=state == "failed")
 
 
-def look(selection: RunSelection, verb: str, user: Any) -> Look:
-    """Nothing is changed, or locked."""
+def look(selection: RunSelection, verb: str, user: Any, *, most: int = MOST_AT_ONCE) -> Look:
+    """At the first so many; nothing is changed, or locked. Without a user it is code that looks, which may do all."""
     first = selection.take("", MOST_AT_ONCE + 1)
     counted = run_list.count(selection.connection, selection.chosen)
     with pinned_reading(selection.connection):
-        rows = run_list.by_id(selection.connection, first.ids[:MOST_AT_ONCE])
+        rows = run_list.by_id(selection.connection, first.ids[: min(most, MOST_AT_ONCE)])
     reasons = _why_not_again(rows, user) if verb == "retry" else Counter()
     is_large = len(first.ids) > MOST_AT_ONCE or first.place is not None
     return Look(counted=counted, sample=rows[:SAMPLE], skipped=reasons, is_large=is_large)
@@ -108,7 +108,7 @@ def _why_not_again(rows: Iterable[Run], user: Any) -> Counter[str]:
         job_type = registry.find(run.job_type)
         if job_type is None:
             found[f"is of job type {run.job_type!r}, which is not registered"] += run.state in FINISHED_STATES
-        elif job_type.permission is not None and not user.has_perm(job_type.permission):
+        elif job_type.permission is not None and user is not None and not user.has_perm(job_type.permission):
             found[f"needs the permission {job_type.permission}"] += 1
         elif not job_type.is_enabled:
             found[f"is of job type {run.job_type!r}, which is switched off"] += run.state in FINISHED_STATES

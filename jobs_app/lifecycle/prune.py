@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -52,6 +52,7 @@ class Pruned:
     events: int = 0
     samples: int = 0
     complete: bool  # nothing is left that should go
+    elsewhere: bool = False  # it ended early because another process prunes
 
     @property
     def total(self) -> int:
@@ -65,23 +66,26 @@ def prune(
     now: datetime | None = None,
     window: timedelta | None = None,
     dry_run: bool = False,
+    tell: Callable[[Mapping[str, int]], None] = lambda counts: None,
 ) -> Pruned:
-    """Delete what is past its retention at `now`. `go_on` is asked after each batch; `dry_run` only counts.
+    """Delete what is past its retention at `now`. `go_on` is asked after each batch; `dry_run` only counts; `tell`
+    hears after each batch what went so far, also of one that is interrupted later.
 
     It reads all that is old enough for some state, also what stays; with a `window` only what came to that age within
     it, which is little. It ends early if another process prunes: then, too, it is not complete. Inside a transaction
     all batches are part of it, so better call it outside.
     """
-    pruning = _Pruning(connection, dry_run)
+    pruning = _Pruning(connection, dry_run, tell)
     found = shelves(connection, now or database_now(connection), window)
     complete = all(pruning.clear(shelf, go_on) for shelf in found)
-    return Pruned(**pruning.counts, complete=complete)
+    return Pruned(**pruning.counts, complete=complete, elsewhere=pruning.elsewhere)
 
 
 @dataclass
 class _Pruning:
     connection: BaseDatabaseWrapper
     dry_run: bool
+    tell: Callable[[Mapping[str, int]], None]
     size: int = field(default_factory=lambda: FIRST_SIZE)
     worked: bool = False  # did the last batch find anything?
     elsewhere: bool = False  # another process prunes at this moment
@@ -109,6 +113,7 @@ class _Pruning:
             self.size = max(SMALLEST_SIZE, self.size // 2)
             return mark
         self.counts.update(gone)
+        self.tell(self.counts)
         self.size = next_size(self.size, time.monotonic() - began)
         return next_mark
 

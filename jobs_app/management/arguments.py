@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -50,6 +50,19 @@ def moment(text: str) -> datetime:
         return values.moment(datetime.fromisoformat(text))
     except ValueError:
         raise argparse.ArgumentTypeError("use a date, a time and a zone, as 2026-01-31T09:00:00Z") from None
+
+
+def since(text: str) -> datetime | timedelta:
+    """A date, or a date and a time, of UTC unless it has a zone; or a time ago, as `2h`."""
+    if values.DURATION.fullmatch(text):
+        return timedelta(seconds=seconds(text))
+    try:
+        at = datetime.fromisoformat(text)
+        return values.moment(at if at.utcoffset() is not None else at.replace(tzinfo=UTC))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"use a time ago, as 2h, or a moment, as 2026-01-31T09:00:00Z, not {text!r}"
+        ) from None
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from jobs_app.text import one_line
 
 SCHEMA = 1  # raised when a key of the JSON changes its meaning or goes
 NOTHING = "-"
+CLEAR_LINE = "\x1b[K"
 
 
 class Output:
@@ -53,6 +54,15 @@ class Output:
     def note(self, text: str) -> None:
         """For the person who reads along; never part of the data."""
         self._stderr.write(text, str)  # not in the colour of errors
+
+    @property
+    def is_watched(self) -> bool:
+        """Does a terminal show what is noted?"""
+        return self._stderr.isatty()
+
+    def redraw(self, text: str) -> None:
+        """In the place of what was drawn before; nothing to end it."""
+        self._stderr.write(f"\r{CLEAR_LINE}{text}", str, ending="")
 
 
 def shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""A run and its attempts as the command line tells them to people."""
+"""Runs and their attempts as the command line tells them to people."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import Any
 
 from jobs_app import durations
 from jobs_app.insights.run_documents import AS_STORED
+from jobs_app.insights.runs import status_of
 from jobs_app.models import JobAttempt
 from jobs_app.text import clean
 
 MESSAGE_LENGTH = 60
+ERROR_LENGTH = 40
+ALWAYS = ("RUN", "STATE", "AGE", "TYPE")
+COLUMNS = (*ALWAYS, "SUBJECT", "ERROR")
 
 
 def run_fields(data: dict[str, Any]) -> dict[str, object]:
@@ -31,6 +35,13 @@ def run_fields(data: dict[str, Any]) -> dict[str, object]:
     return told
 
 
+def run_table(runs: Sequence[Any]) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """Headers and rows of a list of runs; a column in which nothing would stand is left out."""
+    told = [_columns(run) for run in runs]
+    headers = tuple(name for name in COLUMNS if name in ALWAYS or any(row[name] for row in told))
+    return headers, [tuple(row[name] for name in headers) for row in told]
+
+
 def attempt_rows(attempts: Sequence[JobAttempt]) -> list[tuple[object, ...]]:
     """Number, outcome, start, length, and what went wrong, cut."""
     return [
@@ -43,6 +54,13 @@ def attempt_rows(attempts: Sequence[JobAttempt]) -> list[tuple[object, ...]]:
         )
         for attempt in attempts
     ]
+
+
+def _columns(run: Any) -> dict[str, object]:
+    status = status_of(state=run.state, attempts=run.attempts, run_at=run.run_at, now=run.read_at)
+    age = durations.rough((run.read_at - run.queued_at).total_seconds())
+    error = clean((run.error_class or "").rpartition(".")[2], ERROR_LENGTH)
+    return dict(zip(COLUMNS, (run.pk, status, age, run.job_type, run.subject, error), strict=True))
 
 
 _TOLD_OTHERWISE = ("free_attempts", "max_attempts")

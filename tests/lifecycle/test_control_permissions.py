@@ -14,11 +14,12 @@ from django.utils.functional import SimpleLazyObject
 from jobs_app import job
 from jobs_app.lifecycle import control
 from jobs_app.models import ApiToken, ControlEvent, Job, MaintenanceWindow, Pause, QueueState, ScheduleState
+from tests.lifecycle.history import finished
 from tests.lifecycle.rows import T, done, one_running, stored, tables
 
 pytestmark = pytest.mark.django_db
 
-Verb = Callable[[Any], control.Acted]
+Verb = Callable[[Any], Any]
 
 
 def waiting() -> Any:
@@ -61,6 +62,7 @@ VERBS: dict[str, tuple[str, Verb]] = {
     "remove window": ("delete_maintenancewindow", lambda actor: control.remove_window("nightly", actor)),
     "create token": ("manage_token", lambda actor: control.create_token("bot", actor, scopes=["pull"])),
     "revoke token": ("manage_token", lambda actor: control.revoke_token("abcd1234", actor)),
+    "prune history": ("prune_history", control.prune_history),
     "unlimit": ("scale_queue", lambda actor: control.unlimit_queue("limited", actor)),
 }
 EACH = pytest.mark.parametrize("verb", VERBS)
@@ -73,6 +75,7 @@ def something_to_do() -> None:
 
     one_running()
     stored(1, delay=3600)
+    finished(days=999, attempts=0)
     Pause.objects.create(scope="queue", name="paused")
     QueueState.objects.create(name="limited", max_running=1)
     MaintenanceWindow.objects.create(name="nightly", start="03:00", minutes=20, enabled=False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from jobs_app.capacity import Demand
-from jobs_app.management.arguments import demand, moment, names, period, positive, seconds
+from jobs_app.management.arguments import demand, moment, names, period, positive, seconds, since
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,26 @@ def test_a_moment_has_a_zone() -> None:
 def test_other_moments_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="2026-01-31T09:00:00Z"):
         moment(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("2h", timedelta(hours=2)),
+        ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
+        ("20260131", datetime(2026, 1, 31, tzinfo=UTC)),
+        ("2026-01-31T09:00", datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T09:00:00+01:00", datetime(2026, 1, 31, 8, tzinfo=UTC)),
+    ],
+)
+def test_a_time_to_look_back_to_is_a_length_or_a_moment(text: str, found: object) -> None:
+    assert since(text) == found
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "7", "2026-13-01", "0001-01-01"])
+def test_other_times_are_refused_with_examples_of_both(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match=r"as 2h, or a moment, as 2026-01-31T09:00:00Z"):
+        since(text)
 
 
 def test_names_are_separated_by_commas() -> None:

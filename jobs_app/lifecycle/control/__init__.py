@@ -12,6 +12,7 @@ from jobs_app.lifecycle.control.drain import drain
 from jobs_app.lifecycle.control.lost import fail, requeue
 from jobs_app.lifecycle.control.pausing import pause, resume
 from jobs_app.lifecycle.control.planning import add_schedule, change_schedule
+from jobs_app.lifecycle.control.pruning import prune_history
 from jobs_app.lifecycle.control.queues import limit_queue, unlimit_queue
 from jobs_app.lifecycle.control.reconciling import Reconciled, reconcile
 from jobs_app.lifecycle.control.schedule_rows import schedules_of
@@ -50,6 +51,7 @@ __all__ = [
     "limit_queue",
     "pause",
     "pause_schedule",
+    "prune_history",
     "reconcile",
     "remove_window",
     "requeue",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -87,16 +87,18 @@ def backfill(
     most: int = MOST_SLOTS,
     spread: Any = 0,
     dry_run: bool = False,
+    tell: Callable[[int], None] = lambda looked_at: None,
 ) -> Backfilled:
     """Enqueue the slots from `start` to `end` that no run has, oldest first in each schedule, `most` of them.
 
-    The jobs start over the next `spread` seconds. `dry_run` stores nothing and tells how many there would be.
+    The jobs start over the next `spread` seconds. `dry_run` stores nothing and tells how many there would be. `tell`
+    hears how many slots were looked at so far.
     """
     act = begin("backfill", "backfill_schedule", actor, reason)
     connection, named = jobs_connection(), meant(schedules)
     wish = _wish(connection, {"start": start, "end": end, "most": most, "spread": spread})
     found = Backfilled(dry_run=dry_run)
-    missing = _look(connection, wish, _usable(connection, act, named, found), found)
+    missing = _look(connection, wish, _usable(connection, act, named, found), found, tell)
     if dry_run:
         found.made, found.moved = len(missing), _schedules_of(missing)
         found.first = [(str(slot.row), slot.at) for slot in missing[:FIRST_SHOWN]]
@@ -142,7 +144,11 @@ def _why_not(act: Act, drafts: SlotDrafts, row: ScheduleState) -> str | None:
 
 
 def _look(
-    connection: BaseDatabaseWrapper, wish: Wish, named: Iterable[tuple[Name, ScheduleState]], found: Backfilled
+    connection: BaseDatabaseWrapper,
+    wish: Wish,
+    named: Iterable[tuple[Name, ScheduleState]],
+    found: Backfilled,
+    tell: Callable[[int], None],
 ) -> list[Slot]:
     """What there is to make, as far as it may be made; nothing is locked for it."""
     names: dict[int, Name] = {}
@@ -156,6 +162,7 @@ def _look(
     for slot, has_run in _slots(connection, wish, rows()):
         found.known += has_run
         missing += [] if has_run else [slot]
+        tell(found.known + len(missing))
         if len(missing) > wish.most:
             break
         if found.known + len(missing) > MOST_LOOKED_AT:

@@ -12,9 +12,9 @@ from jobs_app.lifecycle import control
 from jobs_app.lifecycle.control.backfill import MOST_SLOTS, NOTHING_MISSING
 from jobs_app.management.acts import add_act_arguments
 from jobs_app.management.arguments import moment, positive, seconds
+from jobs_app.management.exit_codes import PARTLY_DONE, WRONG_USAGE
 from jobs_app.management.output import Output
-
-WRONG_USAGE = 2
+from jobs_app.management.progress import Progress
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -33,16 +33,20 @@ def add_arguments(parser: CommandParser) -> None:
 
 def handle(options: dict[str, Any], out: Output) -> None:
     chosen = {name: options[name] for name in ("reason", "start", "end", "most", "spread", "dry_run")}
-    found = control.backfill(_schedules(options), options["actor"], **chosen)
+    with Progress(out, "Looking at slots") as progress:
+        found = control.backfill(_schedules(options), options["actor"], **chosen, tell=progress.show)
     why = found.skipped.get(options["schedule"], NOTHING_MISSING)
     if why != NOTHING_MISSING and not found.slots:
         raise CommandError(f"schedule {options['schedule']} {why}. See manage.py jobs schedules.")
     if out.as_json:
         out.json(_data(found))
-        return
-    out.line(_told(found, options["spread"]))
-    for why, count in Counter(found.skipped.values()).items():
-        out.note(f"{_schedules_text(count)} skipped: {why}")
+    else:
+        out.line(_told(found, options["spread"]))
+        for why, count in Counter(found.skipped.values()).items():
+            out.note(f"{_schedules_text(count)} skipped: {why}")
+    failed = sum(why != NOTHING_MISSING for why in found.skipped.values())
+    if failed and not found.dry_run:
+        raise CommandError(f"{_schedules_text(failed)} could get no job.", returncode=PARTLY_DONE)
 
 
 def _schedules(options: dict[str, Any]) -> Any:

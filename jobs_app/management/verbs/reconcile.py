@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from jobs_app import durations
 from jobs_app.conf import RECONCILABLE, get_settings
@@ -14,6 +16,7 @@ from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.lifecycle.stale import Stale
 from jobs_app.management.acts import add_act_arguments
+from jobs_app.management.exit_codes import PARTLY_DONE
 from jobs_app.management.output import Output
 
 KEPT = "kept"
@@ -35,7 +38,15 @@ def handle(options: dict[str, Any], out: Output) -> None:
     if out.as_json:
         stale = [_data(one, moved) | {"why": _why(one, done.skipped)} for one in done.found]
         out.json({"moved": done.moved, "dry_run": options["dry_run"], "stale": stale})
-        return
+    else:
+        _tell(done, now, out)
+    left = [one for one in done.found if one.kind in kinds and one.job.pk not in moved]
+    if left and not options["dry_run"]:
+        raise CommandError(_left_text(left, done.skipped), returncode=PARTLY_DONE)
+
+
+def _tell(done: control.Reconciled, now: datetime, out: Output) -> None:
+    moved = set(done.moved)
     rows = [
         (
             one.job.pk,
@@ -51,6 +62,11 @@ def handle(options: dict[str, Any], out: Output) -> None:
     if rows:
         out.table(("RUN", "JOB TYPE", "KIND", "SINCE", "VERDICT", "NOW", "WHY"), rows)
     out.note(f"{len(done.found)} stale, {len(done.moved)} moved on.")
+
+
+def _left_text(left: Sequence[Stale], skipped: Mapping[UUID, str]) -> str:
+    reasons = Counter(skipped.get(one.job.pk, one.reason) for one in left)
+    return f"{len(left)} skipped: {'; '.join(f'{count} {why}' for why, count in reasons.most_common())}."
 
 
 def _data(stale: Stale, moved: Set[UUID]) -> dict[str, Any]:

@@ -16,13 +16,12 @@ from jobs_app.insights import runs
 from jobs_app.insights.run_documents import run_data
 from jobs_app.management.acts import add_act_arguments
 from jobs_app.management.arguments import moment, period, seconds
+from jobs_app.management.exit_codes import AWAITED_RUN_FAILED, WAIT_TIMED_OUT
 from jobs_app.management.output import Output, shown
 from jobs_app.redaction import redact
 from jobs_app.strict_json import loads
 from jobs_app.triggering import trigger
 
-WAIT_TIMED_OUT = 5
-AWAITED_RUN_FAILED = 6
 WAIT_SECONDS = 60.0
 OPTIONS = {"subject": "subject", "at": "run_at", "delay": "delay", "priority": "priority", "key": "key"}
 OPTIONS |= {"idempotency_key": "idempotency_key", "actor": "actor", "reason": "reason"}  # name here: name in Python

@@ -11,7 +11,8 @@ from django.core.management import CommandError
 from jobs_app import job
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, Job, ScheduleState
-from tests.management.calling import jobs, jobs_json
+from tests.management.calling import jobs
+from tests.management.ending import ended
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MORNING = ("--from", "2026-01-01T09:00:00Z", "--to", "2026-01-01T12:00:00+00:00")
@@ -34,11 +35,11 @@ def schedule(subject: str = "", **columns: Any) -> int:
 
 def test_one_schedule_by_its_id() -> None:
     schedule("other")
-    data, words = jobs("backfill", schedule(), *MORNING, "--actor", "ann", "--reason", "an outage")
+    data, words = jobs("backfill", schedule(), *MORNING, "--actor", "cli:ann", "--reason", "an outage")
     assert (data, words) == ("3 jobs made for 1 schedule.\n", "")
     assert sorted(slot.hour for slot in Job.objects.values_list("slot_at", flat=True) if slot) == [9, 10, 11]
     event = ControlEvent.objects.get()
-    assert (event.actor, event.reason, event.action) == ("ann", "an outage", "backfill")
+    assert (event.actor, event.reason, event.action) == ("cli:ann", "an outage", "backfill")
 
 
 def test_a_job_type_and_of_it_one_subject() -> None:
@@ -72,7 +73,9 @@ def test_no_more_than_may_be_and_over_some_time() -> None:
 
 def test_json_for_programs() -> None:
     pk, gone = schedule(), schedule(job_type="rates", subject="bad", payload={"n": 1})
-    told = jobs_json("backfill", "--job-type", "rates", *MORNING)
+    answer = ended("backfill", "--job-type", "rates", *MORNING, "--format", "json")
+    assert (answer.code, answer.words) == (4, "1 schedule could get no job.")
+    told = answer.json
     why = told.pop("skipped")
     assert told == {
         "schema": 1,
@@ -86,6 +89,12 @@ def test_json_for_programs() -> None:
     assert list(why.values()) == [1]
     assert next(iter(why)).startswith("cannot make its jobs: job 'rates': n: is unknown")
     assert gone not in told["schedules"]
+
+
+def test_a_long_look_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jobs_app.management.progress.LINE_SECONDS", 0.0)
+    _, words = jobs("backfill", schedule(), *MORNING)
+    assert [line.partition(",")[0] for line in words.splitlines()] == [f"Looking at slots: {n}" for n in (1, 2, 3)]
 
 
 def test_nothing_to_do_is_no_error() -> None:

@@ -14,6 +14,7 @@ from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import ControlEvent, Job, JobRun
 from tests.lifecycle.rows import T, at, one_running
 from tests.management.calling import jobs, jobs_json
+from tests.management.ending import ended, user_who_may
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +46,7 @@ def test_a_dry_run_shows_what_and_why(stale: Any) -> None:
 
 def test_the_usual_kinds_are_moved_on_and_others_where_they_are_asked_for(stale: Any) -> None:
     with at(300):
-        told = jobs_json("reconcile", "--actor", "ann", "--reason", "sweep")
+        told = jobs_json("reconcile", "--actor", "cli:ann", "--reason", "sweep")
         assert told["moved"] == [str(stale["expired"].id)]
         assert [(one["kind"], one["verdict"], one["moved"], one["why"]) for one in told["stale"]] == [
             ("lost", "fail", False, LOST),
@@ -57,7 +58,31 @@ def test_the_usual_kinds_are_moved_on_and_others_where_they_are_asked_for(stale:
     assert JobRun.objects.get().error == LOST
     events = ControlEvent.objects.order_by("pk").values_list("action", "reason", "moved")
     assert list(events) == [("reconcile", "sweep", 1), ("reconcile", "", 1)]
-    assert ControlEvent.objects.earliest("pk").actor == "ann"
+    assert ControlEvent.objects.earliest("pk").actor == "cli:ann"
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_what_a_user_may_not_fail_is_left_with_exit_code_4(stale: Any, form: str) -> None:
+    user_who_may("reconcile_runs")
+    with at(300):
+        answer = ended("reconcile", "--kind", "lost", "--actor", "ann", "--format", form)
+    assert (answer.code, str(stale["lost"].id) in answer.data) == (4, True)
+    assert answer.words.endswith("1 skipped: 1 needs the permission jobs_app.fail_run.")
+    assert not JobRun.objects.exists()
+
+
+def test_a_user_needs_the_permission_also_to_look(stale: Any) -> None:
+    user_who_may("fail_run")
+    for more in ((), ("--dry-run",)):
+        answer = ended("reconcile", "--actor", "ann", *more)
+        assert (answer.code, answer.data) == (1, "")
+        assert answer.words == "reconcile: ann has no permission jobs_app.reconcile_runs."
+
+
+def test_json_of_a_dry_run(stale: Any) -> None:
+    with at(300):
+        told = jobs_json("reconcile", "--dry-run", "--kind", "lost")
+    assert (told["dry_run"], told["moved"], len(told["stale"])) == (True, [], 2)
 
 
 def test_nothing_stale_is_told_too() -> None:

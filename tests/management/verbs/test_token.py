@@ -49,7 +49,9 @@ def test_a_shell_can_keep_it(child_environment: dict[str, str]) -> None:
 
 def test_options_say_what_it_is_for() -> None:
     with at(0):
-        create("--queues", "mail, crawl.*", "--job-types=crawl", "--expires-in=90d", "--reason=asked", "--actor=ada")
+        create(
+            "--queues", "mail, crawl.*", "--job-types=crawl", "--expires-in=90d", "--reason=asked", "--actor=cli:ada"
+        )
     row, event = ApiToken.objects.get(), ControlEvent.objects.get()
     assert (row.name, row.scopes, row.queues, row.job_types) == (
         "crawler",
@@ -57,8 +59,8 @@ def test_options_say_what_it_is_for() -> None:
         ["mail", "crawl.*"],
         ["crawl"],
     )
-    assert (row.expires_at, row.created_by) == (T + timedelta(days=90), "ada")
-    assert (event.actor, event.reason) == ("ada", "asked")
+    assert (row.expires_at, row.created_by) == (T + timedelta(days=90), "cli:ada")
+    assert (event.actor, event.reason) == ("cli:ada", "asked")
 
 
 def test_options_may_stand_before_the_name_and_the_end_may_be_a_moment() -> None:

@@ -51,10 +51,10 @@ def test_it_prints_the_id_and_nothing_else() -> None:
 @pytest.mark.spec("S2.29")
 def test_options_are_those_of_an_enqueue() -> None:
     with frozen_clock(NOON):
-        jobs("trigger", "greet", "--subject=t-1", "--delay=5m", "--priority=-7", "--key=k", "--actor=ada")
+        jobs("trigger", "greet", "--subject=t-1", "--delay=5m", "--priority=-7", "--key=k", "--actor=cli:ada")
         jobs("trigger", "greet", "--at", "2026-02-01T09:00:00+01:00")
     late, later = Job.objects.order_by("run_at")
-    assert (late.subject, late.priority, late.key, late.actor) == ("t-1", -7, "k", "ada")
+    assert (late.subject, late.priority, late.key, late.actor) == ("t-1", -7, "k", "cli:ada")
     assert late.run_at == NOON + timedelta(minutes=5)
     assert later.run_at == datetime(2026, 2, 1, 8, tzinfo=UTC)
 
