@@ -64,7 +64,7 @@ def _add_plan(parser: CommandParser, *, replicas: int) -> None:
     add("--concurrency", type=positive, metavar="N", help="jobs at once in a worker; as the settings say if left out")
     add("--replicas", type=positive, default=replicas, metavar="N", help="how many workers; %(default)s if left out")
     add("--metrics-port", type=positive, default=METRICS_PORT, metavar="PORT", help="%(default)s if left out")
-    add("--grace", type=seconds, default=grace, metavar="TIME", help="for running jobs at a stop; %(default)s seconds")
+    add("--grace", type=seconds, default=grace, metavar="TIME", help="to stop in; %(default)s seconds if left out")
 
 
 def _add_systemd(parser: CommandParser) -> None:
