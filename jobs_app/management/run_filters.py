@@ -15,7 +15,7 @@ from jobs_app.management.arguments import since
 # Option -> name in the filter.
 OPTIONS = {
     "--state": "state",
-    "--type": "job_type",
+    "--job-type": "job_type",
     "--queue": "queue",
     "--subject": "subject",
     "--worker": "worker",
@@ -31,7 +31,7 @@ OPTIONS = {
 def add_filter_arguments(parser: CommandParser) -> None:
     add = parser.add_argument_group("which runs").add_argument
     add("--state", choices=list(STATES), help="waiting is all that waits, live runs too, finished all that has ended")
-    add("--type", dest="job_type", metavar="NAME", help="of this job type")
+    add("--job-type", dest="job_type", metavar="NAME", help="of this job type")
     add("--queue", metavar="NAME", help="of this queue")
     add("--subject", help="about this subject")
     add("--worker", metavar="ID", help="of this worker")

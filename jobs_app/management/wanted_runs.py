@@ -122,7 +122,7 @@ def _why_not(verb: str, run: Run) -> str | None:
 def _check(verb: str, chosen: RunFilter, actor: Any) -> None:
     """Who may not see payloads must not guess at them by acting on what a search finds."""
     if chosen.is_empty:
-        told = f"which runs? {verb.capitalize()} some by their ids, or choose them with --state, --type, --subject, ..."
+        told = f"which runs? {verb.capitalize()} some by their ids, or choose them by --state, --job-type, ..."
         raise CommandError(told, returncode=WRONG_USAGE)
     if chosen.reads_payload:
         begin(verb, "view_payload", actor, "")

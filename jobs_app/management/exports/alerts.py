@@ -164,7 +164,7 @@ and sum by (job_type) (increase(jobs_completed_total{outcome=~"succeeded|failed"
         severity=WARNING,
         summary="{{ $value | humanizePercentage }} of the runs of {{ $labels.job_type }} fail",
         description="Read the errors, mend what is wrong, then retry the failed runs.",
-        run="runs --state failed --job-type {{ $labels.job_type }}",
+        run="list --state failed --job-type {{ $labels.job_type }}",
     )
     yield Alert(
         name="JobsOnlyFailing",
@@ -175,7 +175,7 @@ unless sum by (job_type) (increase(jobs_completed_total{outcome="succeeded"}[1d]
         severity=WARNING,
         summary="{{ $labels.job_type }} failed, and has not succeeded for a day",
         description="It runs seldom, so each run counts. Read its error, mend what is wrong, then retry it.",
-        run="runs --state failed --job-type {{ $labels.job_type }}",
+        run="list --state failed --job-type {{ $labels.job_type }}",
     )
     yield Alert(
         name="JobsEnqueueErrors",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
-# After its last job a process can still be scraped, so that no count is lost, and then signs off.
-FINAL_SCRAPE_SECONDS = 35
+from jobs_app.conf import get_settings
+
 SIGN_OFF_SECONDS = 15
 
 
@@ -20,8 +21,9 @@ class Plan:
 
     @property
     def stop_seconds(self) -> int:
-        """When a process that was asked to stop may be killed, and not before."""
-        return self.grace + FINAL_SCRAPE_SECONDS + SIGN_OFF_SECONDS
+        """When a process that was asked to stop may be killed, and not before: its jobs end, what they counted is
+        scraped for the last time, and it signs off."""
+        return self.grace + ceil(get_settings().final_scrape_seconds) + SIGN_OFF_SECONDS
 
     def worker(self, port: object) -> list[str]:
         """What follows `manage.py`."""

@@ -14,12 +14,11 @@ from jobs_app.insights.doctor.database import title
 from jobs_app.insights.doctor.finding import Level
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.overrides import keep_up
-from jobs_app.management.commands.jobs import DATABASE_UNAVAILABLE
+from jobs_app.management.exit_codes import CHECK_FAILED, DATABASE_UNAVAILABLE
 from jobs_app.management.output import Output
 from jobs_app.text import one_line
 
 ASKS_DATABASE = False  # it is to help where there is none
-FOUND_SOMETHING = 7
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -43,7 +42,7 @@ def handle(options: dict[str, Any], out: Output) -> None:
         text = f"{len(diagnosis.left_out)} examinations were left out, because the database cannot be reached."
         raise CommandError(text, returncode=DATABASE_UNAVAILABLE)
     if not diagnosis.is_healthy:
-        raise CommandError("something is wrong; what is told above says what to do.", returncode=FOUND_SOMETHING)
+        raise CommandError("something is wrong; what is told above says what to do.", returncode=CHECK_FAILED)
 
 
 def _data(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.core.management import load_command_class
 
 from jobs_app.conf import Settings
 from jobs_app.management.exports.alerts import make
@@ -62,3 +63,11 @@ def test_what_an_operator_paused_is_not_slow() -> None:
     expr = RULES["JobsQueueSlow"]["expr"]
     assert "unless on (queue) max by (queue) (jobs_queue_paused) == 1" in expr
     assert 'unless on () max(jobs_pauses{scope="all"}) > 0' in expr
+
+
+def test_the_commands_to_run_next_are_understood() -> None:
+    parser = load_command_class("jobs_app", "jobs").create_parser("manage.py", "jobs")
+    for alert in RULES.values():
+        words = alert["annotations"]["runbook"].replace("{{ $labels.job_type }}", "mail").split()
+        assert words[:3] == ["python", "manage.py", "jobs"]
+        parser.parse_args(words[3:])

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
+from jobs_app.conf import get_settings
 from jobs_app.management.exports.kubernetes import make
-from jobs_app.management.exports.plan import FINAL_SCRAPE_SECONDS, Plan
+from jobs_app.management.exports.plan import Plan
 
 
 def manifests(image: str = "shop:1", namespace: str | None = None, **chosen: Any) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def test_a_deployment_is_probed_scraped_and_has_time_to_stop(name: str) -> None:
         "prometheus.io/port": "9100",
         "prometheus.io/path": "/metrics",
     }
-    assert template["spec"]["terminationGracePeriodSeconds"] > 300 + FINAL_SCRAPE_SECONDS
+    assert template["spec"]["terminationGracePeriodSeconds"] > 300 + get_settings().final_scrape_seconds
 
 
 @pytest.mark.parametrize("name", ["shop-migrate.yaml", "shop-worker.yaml", "shop-scheduler.yaml"])

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from jobs_app.conf import get_settings
 from jobs_app.management.exports.files import File, write
-from jobs_app.management.exports.plan import FINAL_SCRAPE_SECONDS, Plan
+from jobs_app.management.exports.plan import Plan
 from jobs_app.management.exports.systemd import make
 
 VERIFY = shutil.which("systemd-analyze")
@@ -54,7 +55,7 @@ def test_a_service_is_restarted_and_has_time_to_stop(name: str) -> None:
     assert (service["Type"], service["KillMode"]) == ("simple", "mixed")
     assert (service["Restart"], service["RestartSec"]) == ("always", "5")
     assert "RestartPreventExitStatus" not in service
-    assert int(service["TimeoutStopSec"]) > 300 + FINAL_SCRAPE_SECONDS
+    assert int(service["TimeoutStopSec"]) > 300 + get_settings().final_scrape_seconds
     assert service["WorkingDirectory"] == "/srv/shop"
     assert service["EnvironmentFile"] == "-/etc/shop.env"
     assert (service["NoNewPrivileges"], service["PrivateTmp"], service["ProtectSystem"]) == ("true", "true", "full")

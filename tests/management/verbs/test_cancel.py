@@ -55,7 +55,7 @@ def test_a_filter_means_what_is_live(verb: str) -> None:
 @BOTH
 def test_json_names_who_moved_and_who_was_asked(verb: str) -> None:
     queued, busy = waiting(), running()
-    told = jobs_json(verb, "--type", "work", "--yes")
+    told = jobs_json(verb, "--job-type", "work", "--yes")
     assert (sorted(told["moved"]), told["asked"]) == (sorted([str(queued), str(busy)]), [str(busy)])
     assert (told["verb"], told["skipped"], told["new_runs"]) == (verb, {}, {})
 

@@ -61,7 +61,7 @@ def test_json_has_all_that_the_interface_has_and_no_payload() -> None:
     "wish",
     [
         ("--state", "failed"),
-        ("--type", "import"),
+        ("--job-type", "import"),
         ("--queue", "mail"),
         ("--subject", "shop-7"),
         ("--worker", "w-1"),

@@ -81,7 +81,7 @@ def test_what_is_skipped_is_told_and_exit_code_4() -> None:
 def test_a_filter_repeats_what_failed_and_was_not_run_again_since() -> None:
     again, once, _ = ended(state="failed"), ended(state="failed"), ended()
     control.retry(again, "ann")
-    data, words = jobs("retry", *FAILED, "--type", "work", "--yes")
+    data, words = jobs("retry", *FAILED, "--job-type", "work", "--yes")
     assert (data, words) == ("1 run retried.\n", "")
     assert repeated() == {again, once}
     assert ControlEvent.objects.latest("pk").detail["filter"]["job_type"] == "work"
