@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from django.core.mail import mail_admins
@@ -17,7 +18,6 @@ from jobs_app.errors import Retry
 from jobs_app.lifecycle.deliveries import MAIL, MAX_ATTEMPTS_OF_MAIL
 from jobs_app.registry import SYSTEM_QUEUE
 from jobs_app.retry import Backoff
-from jobs_app.text import clean
 
 SECONDS = 30.0  # for the mail server. Django waits for ever, unless EMAIL_TIMEOUT says otherwise
 TYPES_IN_SUBJECT = 3
@@ -54,18 +54,19 @@ def lines(failures: dict[str, Any]) -> Iterator[str]:
         yield from _lines_of(group)
     if others := failures["other_groups"]:
         yield f"\nAnd {others:,} other kinds of failures."
-    yield f"\nThe next message has all that fails in the {get_settings().notify_every_seconds:g} seconds from now on."
+    pause = get_settings().notify_every_seconds
+    yield f"\nFurther failures are told together, {pause:g} seconds from now at the earliest."
 
 
 def within(seconds: float, act: Callable[[], Any]) -> None:
     """Do it in a thread of its own, which is left alone if it takes longer: the slot in which this runs is that of all
     chores, and no other way bounds the time of every mail backend."""
-    errors: list[BaseException] = []
+    errors: list[Exception] = []
 
     def work() -> None:
         try:
             act()
-        except BaseException as error:
+        except Exception as error:
             errors.append(error)
         finally:
             connections.close_all()  # a backend may have stored the mail
@@ -76,7 +77,7 @@ def within(seconds: float, act: Callable[[], Any]) -> None:
     if thread.is_alive():
         raise Retry(f"the mail server did not take it within {seconds:g} seconds")
     if errors:
-        raise Retry(clean(f"{type(errors[0]).__name__}: {errors[0]}", 300)) from errors[0]
+        raise errors[0]
 
 
 def _jobs(failures: dict[str, Any]) -> str:
@@ -100,8 +101,7 @@ def _moment(iso: str) -> str:
 
 def _place(run: str) -> str:
     """Where more about it is to be found."""
-    site = get_settings().site_url.rstrip("/")
-    try:
-        return f"{site}{reverse('admin:jobs_app_run_detail', args=[run])}" if site else f"manage.py jobs show {run}"
-    except NoReverseMatch:  # a project without the admin
-        return f"manage.py jobs show {run}"
+    if site := get_settings().site_url.rstrip("/"):
+        with suppress(NoReverseMatch):  # a project without the admin
+            return f"{site}{reverse('admin:jobs_app_run_detail', args=[run])}"
+    return f"manage.py jobs show {run}"

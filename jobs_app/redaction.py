@@ -14,8 +14,9 @@ SECRET = re.compile(
 )
 # In text. The name of a class is none: a KeyError may say what it likes.
 NAMED = re.compile(
-    r"""(?<![\w-])(?P<name>(?!\w*(?:Error|Exception)\b)[\w-]+)["']?\s*(?:=|:(?!//))\s*(?:(?:Bearer|Basic)\s+)?"""
-    r"""(?P<value>"[^"]*"|'[^']*'|[^\s,;&)}\]"']+)"""
+    r"""(?<![\w-])(?P<name>(?!\w*(?:Error|Exception)\b)[\w-]+)["']?\s*(?:=|:(?!//))\s*"""
+    r"""(?:(?:Basic|Bearer|Digest|Token)\s+)?"""
+    r"""(?P<value>"(?:\\.?|[^"\\])*(?:"|\Z)|'(?:\\.?|[^'\\])*(?:'|\Z)|[^\s,;&)}\]"']+)"""  # or cut before its end
 )
 IN_URL = re.compile(r"(?<=://)[^\s/@]+(?=@)")
 NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -76,6 +76,8 @@ def test_what_has_no_names_is_given_back(value: object) -> None:
         ('{"apiKey":"x y","b":2}', '{"apiKey":[hidden],"b":2}'),
         ("Authorization: Bearer abc.def", "Authorization: Bearer [hidden]"),
         ("https://ada:pw@host/db?token=abc&b=1 gave 404", "https://[hidden]@host/db?token=[hidden]&b=1 gave 404"),
+        ('login(secret="half of it and no en', "login(secret=[hidden]"),
+        (r"token='it\'s', a='b'", "token=[hidden], a='b'"),
         ("at 12:00:01 it said: pin = 4711", "at 12:00:01 it said: pin = [hidden]"),
     ],
 )

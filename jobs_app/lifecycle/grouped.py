@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -55,18 +55,8 @@ def tell(connection: BaseDatabaseWrapper) -> int:
     with write_transaction(connection):
         is_time = untold.is_any(connection) and take_turn(connection, TURN, seconds=get_settings().notify_every_seconds)
         kinds = untold.take(connection) if is_time else []
-        enqueue([each.job({"failures": message(wanted)}) for each in known if (wanted := _wanted(each, kinds))])
+        enqueue(list(_messages(known, kinds)))
     return sum(kind.count for kind in kinds)
-
-
-def message(kinds: Sequence[Kind]) -> dict[str, Any]:
-    """As JSON has it. What runs said may hold anything, so what looks like a secret is taken out."""
-    return {
-        "count": sum(kind.count for kind in kinds),
-        "is_more": len(kinds) == MOST_KINDS,
-        "groups": [_group(kind) for kind in kinds[:MOST_GROUPS]],
-        "other_groups": max(0, len(kinds) - MOST_GROUPS),
-    }
 
 
 def _of_webhook(webhook: Webhook) -> Receiver:
@@ -76,15 +66,27 @@ def _of_webhook(webhook: Webhook) -> Receiver:
     )
 
 
-def _wanted(receiver: Receiver, kinds: Sequence[Kind]) -> list[Kind]:
-    return [kind for kind in kinds if receiver.wants(kind.job_type, kind.queue)]
+def _messages(known: Iterable[Receiver], kinds: Sequence[Kind]) -> Iterator[NewJob]:
+    for receiver in known:
+        if wanted := [kind for kind in kinds if receiver.wants(kind.job_type, kind.queue)]:
+            yield receiver.job({"failures": _message(wanted, is_more=len(kinds) >= MOST_KINDS)})
+
+
+def _message(kinds: Sequence[Kind], *, is_more: bool) -> dict[str, Any]:
+    return {
+        "count": sum(kind.count for kind in kinds),
+        "is_more": is_more,
+        "groups": [_group(kind) for kind in kinds[:MOST_GROUPS]],
+        "other_groups": max(0, len(kinds) - MOST_GROUPS),
+    }
 
 
 def _group(kind: Kind) -> dict[str, Any]:
+    """What a run said may hold anything, so what looks like a secret is taken out of it."""
     return {
         "job_type": kind.job_type,
         "queue": kind.queue,
-        "error_class": kind.error_class,
+        "error_class": one_line(kind.error_class),
         "count": kind.count,
         "first_at": _iso(kind.first_at),
         "last_at": _iso(kind.last_at),

@@ -187,7 +187,7 @@ def test_one_tick_tells_what_it_found_and_made(caplog: pytest.LogCaptureFixture)
 def test_one_tick_does_not_speak_of_the_apps_own_chores(chores: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "jobs_app"), frozen_clock(NOON):
         assert tick_once() == 0
-    assert Job.objects.filter(queue="jobs.system").count() == 3
+    assert Job.objects.filter(queue="jobs.system").count() == 4
     assert [line[0] for line in told(caplog)] == ["⏰", "📊", "✅", "🎉"]
     assert "📊 0 schedules found" in told(caplog)
 
