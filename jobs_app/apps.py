@@ -19,7 +19,7 @@ class JobsConfig(AppConfig):
     verbose_name = _("Jobs")
 
     def ready(self) -> None:
-        from jobs_app import checks, chores, eager  # noqa: F401
+        from jobs_app import checks, chores, eager, mailing  # noqa: F401
         from jobs_app.metrics import gauges
         from jobs_app.scheduler import checks as schedule_checks  # noqa: F401
         from jobs_app.webhooks import checks as webhook_checks  # noqa: F401

@@ -19,7 +19,7 @@ from jobs_app.errors import Fail, Snooze
 from jobs_app.insights import counts
 from jobs_app.insights.counts import LiveCounts
 from jobs_app.insights.run_selection import RunSelection
-from jobs_app.lifecycle import control
+from jobs_app.lifecycle import control, grouped
 from jobs_app.lifecycle.control.bulk import BULK
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.peek import is_due
@@ -114,6 +114,12 @@ def roll_up_minutes(context: Any) -> dict[str, int]:
     live = counts.live(jobs_connection())
     write(jobs_connection(), minute_of(live.at), _gauges(live))
     return {"minutes": roll_up(jobs_connection(), _goes_on(context))}
+
+
+@chore("jobs.notify", every=A_MINUTE, timeout=5 * A_MINUTE)
+def tell_failures(context: Any) -> dict[str, int]:
+    """Let those who want to know be told of what failed since they last were, all of it in one message."""
+    return {"failures": grouped.tell(jobs_connection())}
 
 
 @job(

@@ -83,6 +83,11 @@ class Settings:
     webhooks: Sequence[Webhook] = ()  # dicts with name, url and secret; which runs: states, job_types, queues
     webhook_private_addresses: bool = False  # may they lead to addresses that the internet does not reach?
 
+    # Failures: who is told of them, grouped
+    notify_admins: bool = True  # by e-mail, where Django's ADMINS names somebody
+    notify_every_seconds: float = 300  # between two messages; the first failure after a quiet time is told at once
+    site_url: str = ""  # such as "https://example.com", for links into the admin
+
     # Monitoring
     metrics_public: bool = False  # does the web's /metrics answer without a token? For a network of one's own
     final_scrape_seconds: float = 35  # a process that was scraped waits so long at most, when it stops, for a last one
@@ -120,6 +125,7 @@ class Settings:
             "prune_every_seconds",
             "remote_lease_seconds",
             "remote_extend_seconds",
+            "notify_every_seconds",
         ):
             _require(getattr(self, name) > 0, name, "must be above 0")
         for name in (
@@ -147,6 +153,8 @@ class Settings:
         for name in RETENTIONS:
             _require(0 <= getattr(self, name) <= LONGEST_DAYS, name, f"must be from 0 (for ever) to {LONGEST_DAYS}")
         _require(self.on_shutdown in ON_SHUTDOWN, "on_shutdown", f"must be one of {', '.join(ON_SHUTDOWN)}")
+        is_url = not self.site_url or self.site_url.startswith(("http://", "https://"))
+        _require(is_url, "site_url", "must begin with http:// or https://, or be empty")
         wait = self.final_scrape_seconds
         _require(0 <= wait <= LONGEST_FINAL_SCRAPE, "final_scrape_seconds", f"must be from 0 to {LONGEST_FINAL_SCRAPE}")
         known = all(kind in RECONCILABLE for kind in self.reconcile_applies)

@@ -65,7 +65,7 @@ class Knob:
 
 
 RETRIES, TIMES, WORKERS = _("Retries"), _("Leases and deadlines"), _("Workers and recovery")
-SCHEDULER, HISTORY = _("Scheduler"), _("History")
+SCHEDULER, FAILURES, HISTORY = _("Scheduler"), _("Failures"), _("History")
 
 _KNOBS = (
     Knob(
@@ -185,6 +185,19 @@ _KNOBS = (
         help=_(
             "By which the first slot of a new interval is put off. Schedules that are there already stay as they are."
         ),
+    ),
+    Knob(
+        name="notify_admins",
+        group=FAILURES,
+        kind="flag",
+        help=_("Whether those whom ADMINS of the settings names are told of them by e-mail."),
+    ),
+    Knob(
+        name="notify_every_seconds",
+        group=FAILURES,
+        low=MINUTE,
+        high=DAY,
+        help=_("The time between two messages. Each has all that failed meanwhile."),
     ),
     Knob(
         name="retention_days",

@@ -12,6 +12,13 @@ SECRET = re.compile(
     r"passw(or)?d|passphrase|secret|token|credential|authorization|apikey|privatekey|cookie"
     r"|(?<![a-z])(key|auth|pass|pwd|pin|cvv|cvc)s?(?![a-z])"
 )
+# In text. The name of a class is none: a KeyError may say what it likes.
+NAMED = re.compile(
+    r"""(?<![\w-])(?P<name>(?!\w*(?:Error|Exception)\b)[\w-]+)["']?\s*(?:=|:(?!//))\s*"""
+    r"""(?:(?:Basic|Bearer|Digest|Token)\s+)?"""
+    r"""(?P<value>"(?:\\.?|[^"\\])*(?:"|\Z)|'(?:\\.?|[^'\\])*(?:'|\Z)|[^\s,;&)}\]"']+)"""  # or cut before its end
+)
+IN_URL = re.compile(r"(?<=://)[^\s/@]+(?=@)")
 NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -33,3 +40,14 @@ def _shown(name: str, value: Any) -> Any:
     if value is None or not is_secret(name):
         return redact(value)
     return HIDDEN
+
+
+def redact_text(text: str) -> str:
+    """Text with the same replaced where it tells name and value, as in `token=...`; and users and passwords of URLs."""
+    text = IN_URL.sub(HIDDEN, text)
+    kept, place = [], 0
+    while match := NAMED.search(text, place):
+        hides = is_secret(match["name"])
+        kept += [text[place : match.start("value")], HIDDEN] if hides else [text[place : match.start("value")]]
+        place = match.end("value") if hides else match.start("value")  # a value may have names of its own in it
+    return "".join([*kept, text[place:]])

@@ -17,7 +17,9 @@ from jobs_app.windows import names
 
 SETTING = "settings.JOBS['WEBHOOKS']"
 REQUIRED = ("name", "url", "secret")
+DELIVERIES = "jobs.webhook"  # how the names of the job types that tell webhooks begin
 NOT_SHOWN = ("url", "secret")  # the path of a URL is often as secret as the secret
+ONLY_FAILED = frozenset({"failed"})
 MOST_SECRETS = 2  # the new one and the old one, while receivers change over
 PLAIN = re.compile(r"[!-~]+")
 HOST_NAME = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
@@ -34,6 +36,7 @@ class Webhook:
     states: frozenset[str] = frozenset(values.ENDS)
     job_types: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
+    grouped: bool = False  # told of failures only: of many at once, by one request
 
     @property
     def host(self) -> str:
@@ -41,8 +44,9 @@ class Webhook:
         return urlsplit(self.url).hostname or ""
 
     def wants(self, *, state: str, job_type: str, queue: str) -> bool:
-        """Is it to be told of such a run? Never of the app's own, or each delivery would cause another one."""
-        if state not in self.states or job_type.startswith(OWN_NAMES):
+        """Is it to be told of such a run? Never of a delivery, or each would cause another one; and of the app's other
+        jobs only together with more, where they fail."""
+        if state not in self.states or job_type.startswith(DELIVERIES if self.grouped else OWN_NAMES):
             return False
         return (not self.job_types or job_type in self.job_types) and (not self.queues or queue in self.queues)
 
@@ -67,6 +71,8 @@ def _from_setting(given: Any, where: str) -> Webhook:
     for name in REQUIRED:
         if name not in chosen:
             raise SettingsInvalid(f"{where} has no {name}: give {', '.join(REQUIRED)}.")
+    if chosen.get("grouped") and chosen.setdefault("states", ONLY_FAILED) != ONLY_FAILED:
+        raise SettingsInvalid(f"{where}: only failures are grouped. Leave out states, or grouped.")
     return Webhook(secrets=chosen.pop("secret"), **chosen)
 
 
@@ -126,7 +132,7 @@ def read_states(value: object) -> frozenset[str]:
 def read_job_types(value: object) -> frozenset[str]:
     found = names(value)
     if any(name.startswith(OWN_NAMES) for name in found):
-        raise ValueError("the app's own job types are never told")
+        raise ValueError("the app's own job types cannot be chosen")
     return found
 
 
@@ -137,4 +143,5 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "states": read_states,
     "job_types": read_job_types,
     "queues": names,
+    "grouped": values.flag,
 }

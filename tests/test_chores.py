@@ -14,8 +14,8 @@ from jobs_app import chores as module
 from jobs_app import get_run, trigger
 from jobs_app.insights import samples
 from jobs_app.lifecycle import prune as prune_module
-from jobs_app.lifecycle.announce import WEBHOOK
 from jobs_app.lifecycle.control.bulk import BULK
+from jobs_app.lifecycle.deliveries import MAIL, WEBHOOK, WEBHOOK_OF_FAILURES
 from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.lifecycle.recover import recover
 from jobs_app.models import ControlEvent, Job, JobRun, ScheduleState
@@ -29,7 +29,7 @@ from tests.lifecycle.rows import T, at, done, one_running, stored, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-NAMES = ["jobs.prune", "jobs.reconcile", "jobs.rollup"]
+NAMES = ["jobs.notify", "jobs.prune", "jobs.reconcile", "jobs.rollup"]
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def result_of(name: str) -> Any:
 
 @pytest.mark.spec("S3.17", "S3.18")
 def test_they_are_jobs_of_schedules_like_any_other() -> None:
-    scheduled = [job_type for job_type in registry if job_type.name not in (BULK, WEBHOOK)]
+    scheduled = [job_type for job_type in registry if job_type.name not in (BULK, MAIL, WEBHOOK, WEBHOOK_OF_FAILURES)]
     assert [job_type.name for job_type in scheduled] == NAMES
     assert {(each.queue, each.policy, each.max_attempts) for each in scheduled} == {(SYSTEM_QUEUE, "exclusive", 1)}
     assert registry.get("jobs.reconcile").schedule.timetable == Timetable(every=60)

@@ -19,7 +19,7 @@ ASKED_FOR = {
     *("reconcile_applies", "scheduler_poll_seconds", "catch_up_max", "catch_up_spread_seconds"),
     *("schedule_jitter_seconds", "schedule_phase_seconds", "retention_days", "retention_failed_days"),
     *("control_event_retention_days", "sample_retention_days", "prune_every_seconds", "idempotency_days"),
-    *("remote_lease_seconds", "remote_extend_seconds"),
+    *("remote_lease_seconds", "remote_extend_seconds", "notify_admins", "notify_every_seconds"),
 }
 IN_CODE_ONLY = {"database", "eager", "queues", "worker_concurrency", "worker_processes", "scheduler_enabled"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobs_app.redaction import HIDDEN, is_secret, redact
+from jobs_app.redaction import HIDDEN, is_secret, redact, redact_text
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,25 @@ def test_a_secret_that_is_not_set_is_shown_as_such() -> None:
 @pytest.mark.parametrize("value", [None, 7, "text", True, [], {}])
 def test_what_has_no_names_is_given_back(value: object) -> None:
     assert redact(value) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("token=abc123, next", "token=[hidden], next"),
+        ("{'password': 'hunter2', 'a': 1}", "{'password': [hidden], 'a': 1}"),
+        ('{"apiKey":"x y","b":2}', '{"apiKey":[hidden],"b":2}'),
+        ("Authorization: Bearer abc.def", "Authorization: Bearer [hidden]"),
+        ("https://ada:pw@host/db?token=abc&b=1 gave 404", "https://[hidden]@host/db?token=[hidden]&b=1 gave 404"),
+        ('login(secret="half of it and no en', "login(secret=[hidden]"),
+        (r"token='it\'s', a='b'", "token=[hidden], a='b'"),
+        ("at 12:00:01 it said: pin = 4711", "at 12:00:01 it said: pin = [hidden]"),
+    ],
+)
+def test_secrets_in_text_are_hidden_where_their_name_is_told(text: str, shown: str) -> None:
+    assert redact_text(text) == shown
+
+
+@pytest.mark.parametrize("text", ["", "KeyError: 'amount'", "the token expired", "see https://host/a:b", "code=7: no"])
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert redact_text(text) == text

@@ -50,8 +50,18 @@ def test_what_it_names_must_all_fit(state: str, job_type: str, queue: str, wante
 def test_the_apps_own_jobs_are_never_told() -> None:
     assert OWN_NAMES == SYSTEM_NAMES
     assert not any(read().wants(state=state, job_type="jobs.webhook", queue="webhooks") for state in ENDS)
-    with pytest.raises(SettingsInvalid, match="the app's own job types are never told"):
+    with pytest.raises(SettingsInvalid, match="the app's own job types cannot be chosen"):
         read(job_types=["jobs.prune"])
+
+
+def test_one_that_groups_is_told_of_failures_only_and_of_the_apps_own_too() -> None:
+    webhook = read(grouped=True, queues=["money", "jobs.system"])
+    assert (webhook.grouped, webhook.states) == (True, {"failed"})
+    assert read(grouped=True, states=["failed"]) == read(grouped=True)
+    found = [("charge", "money"), ("charge", "default"), ("jobs.prune", "jobs.system"), ("jobs.webhook", "money")]
+    wanted = [webhook.wants(state="failed", job_type=job_type, queue=queue) for job_type, queue in found]
+    assert wanted == [True, False, True, False]
+    assert not read(grouped=False).grouped
 
 
 def test_a_secret_may_be_replaced_by_another_one() -> None:
@@ -73,6 +83,11 @@ def test_the_settings_have_none_unless_they_name_some() -> None:
         ({"states": ["done"]}, "use one of succeeded, failed, cancelled"),
         ({"states": "failed"}, "use a list of some of succeeded, failed, cancelled"),
         ({"job_types": "charge"}, "use a list of names"),
+        ({"grouped": "yes"}, "grouped='yes' cannot be used: use True or False"),
+        (
+            {"grouped": True, "states": ["failed", "cancelled"]},
+            "only failures are grouped. Leave out states, or grouped",
+        ),
         ({"queues": [7]}, "use 1 to 120 letters"),
         (
             {"secret": "fifteen letters"},

@@ -15,6 +15,7 @@ from jobs_app.models.run import JobRun, Run
 from jobs_app.models.runtime_setting import RuntimeSetting
 from jobs_app.models.sample import StatSample
 from jobs_app.models.schedule import CatchUp, Origin, Overlap, ScheduleState
+from jobs_app.models.untold import UntoldFailures
 from jobs_app.models.worker import WorkerKind, WorkerState
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "StatSample",
     "State",
     "Subject",
+    "UntoldFailures",
     "WorkerKind",
     "WorkerState",
     "jobs_database",

@@ -1,1 +1,1 @@
-"""Telling other systems how runs ended: a signed request for each, sent by a job."""
+"""Telling other systems how runs ended: a signed request for each, or for many that failed, sent by a job."""

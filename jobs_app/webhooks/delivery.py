@@ -1,26 +1,27 @@
-"""The job that tells one receiver how one run ended, again and again until the receiver has taken it."""
+"""The jobs that tell one receiver how runs ended, again and again until the receiver has taken it."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from http.client import HTTPException
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from jobs_app import __version__
 from jobs_app.conf import get_settings
-from jobs_app.definitions import job
+from jobs_app.definitions import JobDefinition, job
 from jobs_app.errors import Cancel, Directive, Fail, Retry
-from jobs_app.lifecycle.announce import MAX_ATTEMPTS, QUEUE, WEBHOOK
 from jobs_app.lifecycle.database import jobs_connection
+from jobs_app.lifecycle.deliveries import MAX_ATTEMPTS, QUEUE, WEBHOOK, WEBHOOK_OF_FAILURES
 from jobs_app.models import JobRun
 from jobs_app.retry import Backoff
 from jobs_app.text import clean, one_line
 from jobs_app.webhook_rules import Webhook
 from jobs_app.webhooks.addresses import AddressRefused
 from jobs_app.webhooks.answers import Answer, advice, seconds_asked
-from jobs_app.webhooks.message import COLUMNS, body
+from jobs_app.webhooks.message import COLUMNS, about, body
 from jobs_app.webhooks.sending import post
 from jobs_app.webhooks.signing import HEADER, signature
 
@@ -31,29 +32,46 @@ DEPLOYED_BY = 4  # the attempt, over two minutes later, by which every worker sh
 TIMEOUT_SECONDS = 30.0  # for a name that is slow to look up; the rest has a shorter one
 USER_AGENT = f"jobs_app/{__version__}"
 
+Handler: TypeAlias = Callable[..., dict[str, int]]
+Read: TypeAlias = Callable[[], tuple[str, Mapping[str, Any]]]  # the event and its facts
 
-@job(
-    name=WEBHOOK,
-    queue=QUEUE,
-    max_attempts=MAX_ATTEMPTS,
-    backoff=BACKOFF,
-    timeout=TIMEOUT_SECONDS,
-    retry_timeouts=True,
-    takes_context=True,
-    retention={"succeeded": "1d"},
-    permission="jobs_app.send_webhook",  # nobody has it: a run that ends is told, and nothing else
-)
+
+def delivery(name: str) -> Callable[[Handler], JobDefinition[..., Any]]:
+    return job(
+        name=name,
+        queue=QUEUE,
+        max_attempts=MAX_ATTEMPTS,
+        backoff=BACKOFF,
+        timeout=TIMEOUT_SECONDS,
+        retry_timeouts=True,
+        takes_context=True,
+        retention={"succeeded": "1d"},
+        permission="jobs_app.send_webhook",  # nobody has it: a run that ends is told, and nothing else
+    )
+
+
+@delivery(WEBHOOK)
 def deliver(context: Any, webhook: str, run: UUID, job_type: str) -> dict[str, int]:
     """Tell the receiver of a webhook how a run ended."""
+    return _tell(context, webhook, f"run={run}", lambda: ("run.finished", {"run": about(_run(run))}))
+
+
+@delivery(WEBHOOK_OF_FAILURES)
+def deliver_failures(context: Any, webhook: str, failures: dict[str, Any]) -> dict[str, int]:
+    """Tell the receiver of a webhook of all that failed lately."""
+    return _tell(context, webhook, f"failures={failures['count']}", lambda: ("runs.failed", failures))
+
+
+def _tell(context: Any, webhook: str, what: str, read: Read) -> dict[str, int]:
     try:
         told = _webhook(webhook, context.attempt)
-        answer = _send(told, _run(run), context.id)
+        answer = _send(told, *read(), context.id)
         if not answer.is_accepted:
             raise _refusal(told, answer, context.attempt)
     except Directive as problem:
-        logger.warning("webhook=%s run=%s delivery=%s: %s", webhook, run, context.id, one_line(problem))
+        logger.warning("webhook=%s %s delivery=%s: %s", webhook, what, context.id, one_line(problem))
         raise
-    logger.info("webhook=%s run=%s delivery=%s: answered %s", webhook, run, context.id, answer.status)
+    logger.info("webhook=%s %s delivery=%s: answered %s", webhook, what, context.id, answer.status)
     return {"status": answer.status}
 
 
@@ -72,9 +90,9 @@ def _run(run_id: UUID) -> JobRun:
     return found
 
 
-def _send(webhook: Webhook, run: JobRun, delivery: UUID) -> Answer:
+def _send(webhook: Webhook, event: str, facts: Mapping[str, Any], delivery: UUID) -> Answer:
     at = datetime.now(UTC)
-    sent = body(run, webhook=webhook.name, delivery=delivery, at=at)
+    sent = body(event, facts, webhook=webhook.name, delivery=delivery, at=at)
     headers = {
         "Content-Type": "application/json",
         "User-Agent": USER_AGENT,

@@ -1,8 +1,9 @@
-"""What a receiver is told of a run: how it ended and when, never what it carried."""
+"""What a receiver is told of runs: how they ended and when, never what they carried."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -14,15 +15,9 @@ MOMENTS = ("queued_at", "started_at", "finished_at")
 COLUMNS = (*AS_THEY_ARE, *MOMENTS, "attempts", "free_attempts", "max_attempts", "error")  # no payload, no result
 
 
-def body(run: JobRun, *, webhook: str, delivery: UUID, at: datetime) -> bytes:
+def body(event: str, facts: Mapping[str, Any], *, webhook: str, delivery: UUID, at: datetime) -> bytes:
     """The request's body, the same bytes that are signed."""
-    told = {
-        "event": "run.finished",
-        "delivery": str(delivery),
-        "webhook": webhook,
-        "sent_at": _iso(at),
-        "run": about(run),
-    }
+    told = {"event": event, "delivery": str(delivery), "webhook": webhook, "sent_at": _iso(at), **facts}
     return json.dumps(told, separators=(",", ":")).encode()
 
 

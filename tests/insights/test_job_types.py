@@ -164,6 +164,7 @@ def test_the_apps_own_chores_are_told_apart(chores: Any) -> None:
     assert {each.name for each in job_types.listing(connection).lines if each.is_own} == {
         *(each.name for each in registry if each.queue == "jobs.system"),
         "jobs.webhook",
+        "jobs.webhook_failures",
     }
 
 

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from jobs_app import job
 from jobs_app.errors import LeaseLost
 from jobs_app.lifecycle import control
-from jobs_app.lifecycle.announce import QUEUE, WEBHOOK
+from jobs_app.lifecycle.deliveries import QUEUE, WEBHOOK
 from jobs_app.lifecycle.finish import finish, finish_within
 from jobs_app.lifecycle.recover import recover
 from jobs_app.models import Gate, Job, JobRun

@@ -74,7 +74,7 @@ def test_while_no_worker_lives_it_does_the_apps_own_chores_itself(start: Start) 
     old = finished(400)
     child = start("runscheduler", CHORES="1")
     until(lambda: old not in left())
-    until(lambda: set(succeeded()) >= {"jobs.prune", "jobs.reconcile", "jobs.rollup"})
+    until(lambda: set(succeeded()) >= {"jobs.notify", "jobs.prune", "jobs.reconcile", "jobs.rollup"})
     assert Job.objects.filter(job_type="child-beat").exists()
     assert not JobRun.objects.filter(job_type="child-beat").exists()
     child.send_signal(signal.SIGTERM)
@@ -87,7 +87,7 @@ def test_a_tick_by_an_outer_cron_does_them_too(start: Start) -> None:
     _, log = child.communicate(timeout=60)
     assert child.returncode == 0, log
     assert old not in left()
-    assert sorted(succeeded()) == ["jobs.prune", "jobs.reconcile", "jobs.rollup"]
+    assert sorted(succeeded()) == ["jobs.notify", "jobs.prune", "jobs.reconcile", "jobs.rollup"]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -97,6 +97,7 @@ def test_where_a_worker_lives_they_are_left_to_it(start: Start) -> None:
     _, log = child.communicate(timeout=60)
     assert child.returncode == 0, log
     assert sorted(Job.objects.filter(queue="jobs.system").values_list("job_type", flat=True)) == [
+        "jobs.notify",
         "jobs.prune",
         "jobs.reconcile",
         "jobs.rollup",
@@ -186,7 +187,7 @@ def test_one_tick_tells_what_it_found_and_made(caplog: pytest.LogCaptureFixture)
 def test_one_tick_does_not_speak_of_the_apps_own_chores(chores: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "jobs_app"), frozen_clock(NOON):
         assert tick_once() == 0
-    assert Job.objects.filter(queue="jobs.system").count() == 3
+    assert Job.objects.filter(queue="jobs.system").count() == 4
     assert [line[0] for line in told(caplog)] == ["⏰", "📊", "✅", "🎉"]
     assert "📊 0 schedules found" in told(caplog)
 

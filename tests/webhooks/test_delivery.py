@@ -18,7 +18,7 @@ from django.test import Client
 from jobs_app import __version__, get_run, job, trigger
 from jobs_app.handles import RunHandle
 from jobs_app.lifecycle import control
-from jobs_app.lifecycle.announce import QUEUE, WEBHOOK
+from jobs_app.lifecycle.deliveries import QUEUE, WEBHOOK
 from jobs_app.models import Job, JobAttempt, JobRun
 from jobs_app.registry import registry
 from jobs_app.testing import run_jobs

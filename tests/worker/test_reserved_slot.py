@@ -279,7 +279,7 @@ def test_with_recovery_left_to_it_reconciliation_gives_a_killed_workers_job_to_a
 @pytest.mark.spec("S3.17")
 def test_a_worker_with_a_scheduler_does_the_apps_own_chores(start: Start, chores: Any) -> None:
     worker = start("--with-scheduler").wait_for_start()
-    names = {"jobs.prune", "jobs.reconcile", "jobs.rollup"}
+    names = {"jobs.notify", "jobs.prune", "jobs.reconcile", "jobs.rollup"}
 
     def all_done() -> bool:
         rows = JobRun.objects.filter(queue=SYSTEM_QUEUE, state="succeeded")
