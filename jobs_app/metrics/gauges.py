@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 import django
-from django.db import Error as DatabaseTrouble
 from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -18,7 +17,7 @@ from prometheus_client.registry import Collector
 import jobs_app
 from jobs_app.counters import OTHER, known_queues, label_of_queue, label_of_type
 from jobs_app.insights import processes
-from jobs_app.insights.budget import OutOfBudget, budget
+from jobs_app.insights.budget import budget
 from jobs_app.insights.gauges import Gauges, OfType, read
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.models import Scope
@@ -79,7 +78,7 @@ class DatabaseGauges(Collector):
         try:
             self._kept = self._read()
             self._succeeded, self._is_failing = time.time(), False
-        except (DatabaseTrouble, OutOfBudget) as error:  # whatever else is scraped with these is still told
+        except Exception as error:  # whatever else is scraped with these is still told
             if not self._is_failing:
                 logger.warning("the gauges could not be read: %s", error)
             self._kept, self._is_failing = None, True
