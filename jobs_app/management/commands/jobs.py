@@ -35,7 +35,7 @@ class Command(BaseCommand):
         for name, verb in find_verbs().items():
             told = (verb.__doc__ or "").strip()
             one = choices.add_parser(name, help=told, description=told)
-            add_common_arguments(one)
+            add_common_arguments(one, formats=getattr(verb, "HAS_FORMATS", True))
             verb.add_arguments(one)
 
     def handle(self, **options: Any) -> None:
@@ -44,7 +44,7 @@ class Command(BaseCommand):
         if getattr(verb, "ASKS_DATABASE", True):
             keep_up()
         try:
-            verb.handle(options, out)
+            verb.handle(options | {"asked": self}, out)
         except JobsError as error:
             raise CommandError(str(error)) from error
         except (DatabaseError, InterfaceError) as error:
