@@ -50,6 +50,10 @@ class Output:
     def line(self, text: str = "") -> None:
         self._stdout.write(text)
 
+    def flush(self) -> None:
+        """For whoever reads along while more is to come."""
+        self._stdout.flush()
+
     def note(self, text: str) -> None:
         """For the person who reads along; never part of the data."""
         self._stderr.write(text, str)  # not in the colour of errors
