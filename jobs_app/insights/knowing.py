@@ -23,7 +23,7 @@ class Reader(Protocol):
 
 
 def read_known(connection: BaseDatabaseWrapper, read: Reader, pauses: Sequence[Pause]) -> Known:
-    """A constant number of queries, each bounded."""
+    """Each query is bounded, however much waits and has ended."""
     hour = read("hour", lambda: throughput.last_hour(connection, database_now(connection)))
     now = read("now", lambda: dashboard.read_now(connection, hour.queues if hour else {}))
     return Known(
