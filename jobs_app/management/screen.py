@@ -51,7 +51,7 @@ class Screen:
     @contextmanager
     def open(self) -> Iterator[Screen]:
         with ExitStack() as kept:
-            kept.enter_context(_ending_by_term())
+            kept.enter_context(_signals())
             self._keys = kept.enter_context(_single_keys())
             kept.callback(self._write, LEAVE)
             self._write(ENTER)
@@ -99,14 +99,17 @@ def _single_keys() -> Iterator[int | None]:
 
 
 @contextmanager
-def _ending_by_term() -> Iterator[None]:
-    """A TERM ends it as an exception does, so that what was changed is changed back."""
+def _signals() -> Iterator[None]:
+    """A TERM ends it as an exception does, so that what was changed is changed back; and Ctrl-Z, which would leave it
+    changed, does nothing."""
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    wanted: dict[int, Any] = {signal.SIGTERM: end, signal.SIGTSTP: signal.SIG_IGN}
+    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from html import unescape
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test import Client
+from django.urls import reverse
 from django.utils import translation
 
 from jobs_app.insights import dashboard
@@ -68,6 +71,15 @@ def test_a_problem_is_exit_code_7_and_said_in_words(noon: None) -> None:
         "sentence": "No worker is alive, and jobs wait",
     }
     assert jobs("status")[0]  # which ends with 0 as ever
+
+
+def test_it_finds_what_the_dashboard_does(noon: None, admin_client: Client) -> None:
+    stored(queue="mail")
+    control.pause("all", "", "ann")
+    found = json.loads(checked("--format", "json")[1])["findings"]
+    page = unescape(admin_client.get(reverse("admin:jobs_app_dashboard_changelist")).content.decode())
+    assert {each["level"] for each in found} == {"bad", "warn"}
+    assert all(each["sentence"] in page for each in found)
 
 
 def test_one_problem_is_one(noon: None) -> None:

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from jobs_app.insights.live_view import LiveReader
 from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.management.screen import ENTER, LEAVE
 from tests.by_hand import HandWorker
+from tests.conftest import OTHERS
 from tests.insights.planning import worker
 from tests.lifecycle.rows import at, stored
 from tests.management.calling import jobs, jobs_json
@@ -162,6 +163,7 @@ def test_it_is_drawn_in_place_and_the_terminal_is_as_before(
         terminal.child.terminate()
     else:
         terminal.wait_for("QUEUE", 3)
+        terminal.child.send_signal(signal.SIGTSTP)  # as Ctrl-Z does, which would leave the terminal as it is drawn
         terminal.press("x")
         terminal.press(end)
     assert terminal.ended() == code, terminal.seen
@@ -181,26 +183,55 @@ def test_no_color_is_respected(environment: dict[str, str], opened: list[Termina
     assert "\x1b[1m" not in terminal.seen
 
 
-def test_a_database_that_is_away_does_not_end_it(environment: dict[str, str], tmp_path: Path) -> None:
+@pytest.fixture
+def stream() -> Iterator[Callable[[dict[str, str]], subprocess.Popen[str]]]:
+    """`jobs top --format json`, in a process of its own."""
+    started: list[subprocess.Popen[str]] = []
+    command = [sys.executable, str(MANAGE), "jobs", "top", "--every", "0.1", "--format", "json"]
+
+    def start(environment: dict[str, str]) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True))
+        return started[-1]
+
+    yield start
+    for child in started:
+        child.kill()
+        child.communicate()
+
+
+def interrupted(child: subprocess.Popen[str]) -> tuple[int, str]:
+    child.send_signal(signal.SIGINT)
+    _, words = child.communicate(timeout=30)
+    return child.returncode, words
+
+
+def test_a_database_that_is_away_does_not_end_it(environment: dict[str, str], tmp_path: Path, stream: Any) -> None:
     """One that is not there yet, comes, and is seen."""
     folder = tmp_path / "later"
     away = environment | {"DATABASE_URL": f"sqlite:///{folder}/db.sqlite3"}
-    command = [sys.executable, str(MANAGE), "jobs", "top", "--every", "0.1", "--format", "json"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=away, stdout=pipe, stderr=pipe, text=True) as child:
-        assert child.stdout is not None
-        told = documents(child.stdout)
-        for _ in range(2):
-            found = next(told)
-            assert found["problem"].startswith("The database could not answer: ")
-        folder.mkdir()
-        subprocess.run([sys.executable, str(MANAGE), "migrate", "-v0"], env=away, check=True)
-        while (found := next(told))["problem"]:
-            pass
-        assert (found["level"], found["complete"]) == ("ok", True)
-        child.send_signal(signal.SIGINT)
-        _, words = child.communicate(timeout=30)
-    assert child.returncode == 130, words
+    child = stream(away)
+    told = documents(child.stdout)
+    for _ in range(2):
+        assert next(told)["problem"].startswith("The database could not answer: ")
+    folder.mkdir()
+    subprocess.run([sys.executable, str(MANAGE), "migrate", "-v0"], env=away, check=True)
+    found = next(each for each in told if not each["problem"])
+    assert (found["level"], found["complete"]) == ("ok", True)
+    assert interrupted(child) == (130, "CommandError: interrupted\n")
+
+
+def test_a_connection_that_was_cut_is_made_anew(environment: dict[str, str], is_postgres: bool, stream: Any) -> None:
+    if not is_postgres:
+        pytest.skip("SQLite has no connection that a server could cut")
+    child = stream(environment)
+    told = documents(child.stdout)
+    assert not next(told)["problem"]
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_terminate_backend(pid) {OTHERS}")
+    assert next(each for each in told if each["problem"])["at"] is None
+    assert next(each for each in told if not each["problem"])["complete"]
+    assert interrupted(child)[0] == 130
 
 
 def documents(stream: Any) -> Iterator[dict[str, Any]]:
