@@ -20,7 +20,7 @@ from jobs_app.models import Job, jobs_database
 from jobs_app.registry import registry
 
 TAG = "jobs_app"
-COMMANDS = ("runworker", "runscheduler", "jobs")
+COMMANDS = {"runworker": "jobs worker", "runscheduler": "jobs scheduler", "jobs": ""}  # each with its other name
 BESIDE_HANDLERS = 6  # connections of a worker's own: it claims, finishes, beats, listens, schedules, and cleans up
 POOL_SIZE = 4  # psycopg's, where the settings give none
 
@@ -160,10 +160,11 @@ def commands_are_ours(**kwargs: Any) -> list[CheckMessage]:
     return [
         checks.Warning(
             f"manage.py {name} is the command of {owner}, not of jobs_app.",
-            hint=f"Put 'jobs_app' above {owner!r} in INSTALLED_APPS: the first app with a command owns its name.",
+            hint=(f"Use manage.py {other}, which is the same; or put" if other else "Put")
+            + f" 'jobs_app' above {owner!r} in INSTALLED_APPS: the first app with a command owns its name.",
             id="jobs_app.W001",
         )
-        for name, owner in owners.items()
+        for (name, owner), other in zip(owners.items(), COMMANDS.values(), strict=True)
         if owner not in (None, "jobs_app")
     ]
 

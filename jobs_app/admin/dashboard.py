@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from jobs_app.admin.pages import Page
 from jobs_app.admin.queue_words import BADGES
 from jobs_app.admin.visits import Visit
-from jobs_app.insights import checklist, dashboard, failures, next_hour, pauses, run_list, throughput, verdict
+from jobs_app.insights import checklist, failures, knowing, next_hour, pauses, run_list, verdict
 from jobs_app.insights.dashboard import Now
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.snapshots import snapshots
@@ -59,17 +59,13 @@ class Parts:
 
 def overview(visit: Visit) -> HttpResponseBase:
     connection, parts = visit.connection, Parts(visit)
-    hour = parts.read("hour", lambda: throughput.last_hour(connection, database_now(connection)))
-    now = parts.read("now", lambda: dashboard.read_now(connection, hour.queues if hour else {}))
-    schedules = parts.read("schedules", lambda: dashboard.read_schedules(connection))
-    stale = parts.read("stale", lambda: dashboard.read_stale(connection))
+    paused = visit.read(lambda: pauses.newest(connection, database_now(connection)), seconds=PART_SECONDS) or []
+    known = knowing.read_known(connection, parts.read, paused)
+    now, schedules, stale, hour = known.now, known.schedules, known.stale, known.hour
     failed = parts.read("failed", lambda: run_list.count(connection, FAILED_LATELY))
     groups = parts.read("failures", lambda: failures.failures(connection))
     coming = parts.read("coming", lambda: next_hour.next_hour(connection, database_now(connection)))
     steps = parts.read("steps", lambda: checklist.read(connection))
-    paused = visit.read(lambda: pauses.newest(connection, database_now(connection)), seconds=PART_SECONDS) or []
-    now = now and now.under(paused)  # what is kept of it may be older than they are
-    known = verdict.Known(now=now, schedules=schedules, stale=stale, hour=hour, pauses=paused)
     return visit.render(
         "dashboard.html",
         _("Dashboard"),
@@ -85,7 +81,7 @@ def overview(visit: Visit) -> HttpResponseBase:
         steps=steps,
         types_url=visit.url("jobdefinition_changelist"),
         findings=[(finding, _address(visit, finding)) for finding in verdict.judge(known)],
-        is_all_known=None not in (now, schedules, stale, hour),
+        is_all_known=known.is_all,
         pauses=[(pause, *ACTS[Scope(pause.scope)]) for pause in paused[:MOST_PAUSES]],
         more_pauses=len(paused[MOST_PAUSES:]),
         is_all_paused=any(pause.scope == Scope.ALL for pause in paused),

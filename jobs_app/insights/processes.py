@@ -96,9 +96,10 @@ class Processes:
         return [each for each in self.living if each.is_worker and each.serves(queue)]
 
 
-def newest(connection: BaseDatabaseWrapper, *, limit: int = MOST_SHOWN) -> list[WorkerState]:
-    """Those that were seen last, newest first."""
-    return list(_rows(connection)[:limit])
+def newest(connection: BaseDatabaseWrapper, *, kind: str = "", limit: int = MOST_SHOWN) -> list[WorkerState]:
+    """Those that were seen last, of one kind or of all, newest first."""
+    rows = _rows(connection)
+    return list((rows.filter(kind=kind) if kind else rows)[:limit])
 
 
 def status_of(process: WorkerState, *, now: datetime) -> str:
@@ -114,11 +115,11 @@ def all_of(connection: BaseDatabaseWrapper, now: datetime) -> Processes:
     return Processes(at=now, found=[Process(row, status_of(row, now=now)) for row in rows])
 
 
-def at_work(connection: BaseDatabaseWrapper, now: datetime, *, limit: int = MOST_SHOWN) -> Processes:
+def at_work(connection: BaseDatabaseWrapper, now: datetime, *, kind: str = "", limit: int = MOST_SHOWN) -> Processes:
     """Those that were seen last, with what each runs. Three queries, always."""
-    rows = newest(connection, limit=limit)
+    rows = newest(connection, kind=kind, limit=limit)
     counted = _running_by_worker(connection)
-    jobs = _jobs_by_worker(_running(connection).order_by("started_at", "id")[:MOST_RUNNING])
+    jobs = _jobs_by_worker(longest_running(connection, limit=MOST_RUNNING))
     found = [
         Process(row, status_of(row, now=now), counted.get(row.pk, 0), jobs.get(row.pk, [])[:FEW])
         for row in sorted(rows, key=_by_name)
@@ -134,6 +135,11 @@ def one(connection: BaseDatabaseWrapper, worker_id: str, now: datetime, *, most:
         return None
     jobs = list(running.order_by("started_at", "id")[:most])
     return Process(row, status_of(row, now=now), running.count(), jobs)
+
+
+def longest_running(connection: BaseDatabaseWrapper, *, limit: int) -> list[Job]:
+    """What runs for longest, on whichever of them."""
+    return list(_running(connection).order_by("started_at", "id")[:limit])
 
 
 def _rows(connection: BaseDatabaseWrapper) -> QuerySet[WorkerState]:

@@ -46,21 +46,16 @@ __all__ = [
 MOST_SHOWN = 100
 SLOTS_SHOWN = 5
 ORDER = ("job_type", "subject", "name")
+ALL = ScheduleFilter()
 
 
 def find(
-    connection: BaseDatabaseWrapper,
-    *,
-    job_type: str | None = None,
-    subject: str | None = None,
-    state: str | None = None,
-    limit: int = MOST_SHOWN,
+    connection: BaseDatabaseWrapper, wanted: ScheduleFilter = ALL, *, limit: int = MOST_SHOWN
 ) -> list[ScheduleState]:
-    """Those of a job type, of a subject, in a state, by name. UnknownJobType for a type that nobody knows."""
-    rows = ScheduleFilter(job_type=job_type, subject=subject, state=state).rows(connection)
-    found = list(rows.order_by(*ORDER)[:limit])
-    if not found and job_type is not None:
-        registry.get(job_type)  # a slip of the pen would look like a type without schedules
+    """Those that a filter means, by name. UnknownJobType for a type that nobody knows."""
+    found = list(wanted.rows(connection).order_by(*ORDER)[:limit])
+    if not found and wanted.job_type is not None:
+        registry.get(wanted.job_type)  # a slip of the pen would look like a type without schedules
     return found
 
 

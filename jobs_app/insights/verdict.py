@@ -51,6 +51,10 @@ class Known:
     hour: Hour | None
     pauses: Sequence[Pause]
 
+    @property
+    def is_all(self) -> bool:
+        return None not in (self.now, self.schedules, self.stale, self.hour)
+
 
 def judge(known: Known) -> list[Finding]:
     """The worst first."""

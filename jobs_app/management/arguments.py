@@ -16,12 +16,14 @@ LOG_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG, 3: logging.DE
 FORMATS = ("table", "json")
 
 
-def add_common_arguments(parser: CommandParser) -> None:
+def add_common_arguments(parser: CommandParser, *, formats: bool = True) -> None:
     """What may stand behind each verb, and behind what a verb is told to do: also Django's own options, where people
     write them. None has a default, which would undo what was said further to the left."""
     unsaid: Any = {"default": argparse.SUPPRESS}
     hidden: Any = {**unsaid, "help": argparse.SUPPRESS}
-    parser.add_argument("--format", choices=FORMATS, help="for people, or for programs; table if left out", **unsaid)
+    if formats:
+        told = "for people, or for programs; table if left out"
+        parser.add_argument("--format", choices=FORMATS, help=told, **unsaid)
     for name in ("--settings", "--pythonpath"):
         parser.add_argument(name, **hidden)
     parser.add_argument("-v", "--verbosity", type=int, choices=range(4), **hidden)

@@ -29,17 +29,8 @@ class Output:
         self._stdout.write(json.dumps(document, default=_json_value, ensure_ascii=False, indent=2))
 
     def table(self, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Columns as wide as they need; numbers to the right."""
-        body = [list(row) for row in rows]
-        cells = [list(headers), *([shown(value) for value in row] for row in body)]
-        widths = [max(len(line[place]) for line in cells) for place in range(len(headers))]
-        right = [all(isinstance(row[place], int) for row in body) and bool(body) for place in range(len(headers))]
-        for line in cells:
-            padded = (
-                cell.rjust(width) if is_right else cell.ljust(width)
-                for cell, width, is_right in zip(line, widths, right, strict=True)
-            )
-            self.line("  ".join(padded).rstrip())
+        for line in table_lines(headers, rows):
+            self.line(line)
 
     def fields(self, values: Mapping[str, object]) -> None:
         """One `name   value` per line, without those that say nothing."""
@@ -50,6 +41,15 @@ class Output:
 
     def line(self, text: str = "") -> None:
         self._stdout.write(text)
+
+    @property
+    def terminal(self) -> OutputWrapper | None:
+        """Standard output where a person sees it change: for what is drawn there."""
+        return self._stdout if self._stdout.isatty() else None
+
+    def flush(self) -> None:
+        """For whoever reads along while more is to come."""
+        self._stdout.flush()
 
     def note(self, text: str) -> None:
         """For the person who reads along; never part of the data."""
@@ -63,6 +63,22 @@ class Output:
     def redraw(self, text: str) -> None:
         """In the place of what was drawn before; nothing to end it."""
         self._stderr.write(f"\r{CLEAR_LINE}{text}", str, ending="")
+
+
+def table_lines(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """Columns as wide as they need; numbers to the right."""
+    body = [list(row) for row in rows]
+    cells = [list(headers), *([shown(value) for value in row] for row in body)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(headers))]
+    right = [all(isinstance(row[place], int) for row in body) and bool(body) for place in range(len(headers))]
+    lines = []
+    for line in cells:
+        padded = (
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(line, widths, right, strict=True)
+        )
+        lines.append("  ".join(padded).rstrip())
+    return lines
 
 
 def shown(value: object) -> str:

@@ -16,8 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 
 from jobs_app import job
-from jobs_app.admin import dashboard as module
-from jobs_app.insights import run_list
+from jobs_app.insights import dashboard, run_list
 from jobs_app.insights.budget import OutOfBudget
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.snapshots import snapshots
@@ -312,7 +311,7 @@ def test_a_part_that_takes_too_long_costs_only_itself(
         raise OutOfBudget("too long")
 
     mail.enqueue()
-    monkeypatch.setattr(module.dashboard, "read_now", too_long)
+    monkeypatch.setattr(dashboard, "read_now", too_long)
     client = visitor()
     page = text(client, url)
     assert "took too long and was stopped" in page

@@ -13,6 +13,7 @@ from jobs_app import job
 from jobs_app.errors import UnknownJobType
 from jobs_app.ids import slot_id
 from jobs_app.insights import schedules
+from jobs_app.lifecycle.schedule_filter import ScheduleFilter
 from jobs_app.models import ScheduleState
 from tests.lifecycle.history import finished
 from tests.lifecycle.plans import plans_of
@@ -59,7 +60,7 @@ def test_a_schedule_is_in_one_state_and_is_found_by_it() -> None:
         subject: state for subject, (state, _) in STATES.items()
     }
     for state in ALL:
-        found = {row.subject for row in schedules.find(connection, state=state)}
+        found = {row.subject for row in schedules.find(connection, ScheduleFilter(state=state))}
         assert found == {subject for subject, (its, _) in STATES.items() if its == state}
     assert set(schedules.STATES) == ALL
 
@@ -84,8 +85,8 @@ def test_they_are_found_by_job_type_and_subject_in_the_order_of_their_names() ->
     for job_type, subject, name in [("rates", "b", ""), ("mail", "a", ""), ("rates", "a", "z"), ("rates", "a", "")]:
         schedule(job_type=job_type, subject=subject, name=name)
 
-    def names(**wanted: Any) -> list[str]:
-        return [str(row) for row in schedules.find(connection, **wanted)]
+    def names(limit: int = 10, **wanted: Any) -> list[str]:
+        return [str(row) for row in schedules.find(connection, ScheduleFilter(**wanted), limit=limit)]
 
     assert names() == ["mail a", "rates a", "rates a z", "rates b"]
     assert names(job_type="rates") == ["rates a", "rates a z", "rates b"]
@@ -96,11 +97,11 @@ def test_they_are_found_by_job_type_and_subject_in_the_order_of_their_names() ->
 
 
 def test_a_job_type_that_nobody_knows_is_an_error_and_one_without_schedules_is_not() -> None:
-    assert schedules.find(connection, job_type="rates") == []
+    assert schedules.find(connection, ScheduleFilter(job_type="rates")) == []
     with pytest.raises(UnknownJobType, match="Did you mean 'rates'"):
-        schedules.find(connection, job_type="rtes")
+        schedules.find(connection, ScheduleFilter(job_type="rtes"))
     schedule(job_type="gone", retired=True)
-    assert len(schedules.find(connection, job_type="gone")) == 1
+    assert len(schedules.find(connection, ScheduleFilter(job_type="gone"))) == 1
 
 
 def test_the_next_slots_are_those_that_come_if_nobody_changes_anything() -> None:

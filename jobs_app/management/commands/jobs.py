@@ -35,7 +35,7 @@ class Command(BaseCommand):
         for name, verb in find_verbs().items():
             told = (verb.__doc__ or "").strip()
             one = choices.add_parser(name, help=told, description=told)
-            add_common_arguments(one)
+            add_common_arguments(one, formats=getattr(verb, "HAS_FORMATS", True))
             verb.add_arguments(one)
 
     def handle(self, **options: Any) -> None:
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         try:
             if "actor" in options:
                 options["actor"] = who_acts(options["actor"])
-            verb.handle(options, out)
+            verb.handle(options | {"asked": self}, out)
         except (JobsError, PermissionDenied) as error:
             raise CommandError(str(error)) from error
         except (DatabaseError, InterfaceError) as error:

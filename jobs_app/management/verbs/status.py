@@ -2,28 +2,64 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import time
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from jobs_app import durations
-from jobs_app.insights import counts, overdue, pauses, processes, windows
+from jobs_app.insights import counts, knowing, overdue, pauses, processes, windows
 from jobs_app.insights.counts import EndedCounts, LiveCounts
 from jobs_app.insights.documents import process_data, queue_data, waited_seconds
-from jobs_app.lifecycle.database import jobs_connection
+from jobs_app.lifecycle.database import database_now, jobs_connection
+from jobs_app.management.arguments import period
+from jobs_app.management.findings import bad_among, finding_data, finding_lines, judged, level_of
 from jobs_app.management.output import Output
 from jobs_app.management.pauses import pause_text, pauses_data
+from jobs_app.management.processes import HEADERS, is_any_working, process_row
 from jobs_app.management.windows import open_data, open_text
-from jobs_app.models import Pause, WorkerKind, WorkerState
+from jobs_app.models import Pause, WorkerState
 
 MOST_OVERDUE = 10  # lines
+CHECK_SECONDS = 10.0  # for each part of what a check reads
+PROBLEM_FOUND = 7
 
 
-def add_arguments(parser: CommandParser) -> None: ...
+def add_arguments(parser: CommandParser) -> None:
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--watch", type=period, metavar="TIME", help="print it anew after so long, until interrupted")
+    told = f"only say whether all is well, as the dashboard does; end with {PROBLEM_FOUND} if something is bad"
+    how.add_argument("--check", action="store_true", help=told)
 
 
 def handle(options: dict[str, Any], out: Output) -> None:
+    if options["check"]:
+        _check(out)
+        return
+    _print(out)
+    while options["watch"] is not None:
+        out.flush()
+        time.sleep(options["watch"])
+        if not out.as_json:
+            out.line()
+        _print(out)
+
+
+def _check(out: Output) -> None:
+    connection = jobs_connection()
+    now = database_now(connection)
+    known = knowing.read_all(connection, pauses.newest(connection, now), seconds=CHECK_SECONDS)
+    found = judged(known)
+    if out.as_json:
+        out.json({"at": now, "level": level_of(found), "findings": [finding_data(each) for each in found]})
+    else:
+        for line in finding_lines(found):
+            out.line(line)
+    if count := len(bad_among(found)):
+        raise CommandError(f"{count} {'problem' if count == 1 else 'problems'} found", returncode=PROBLEM_FOUND)
+
+
+def _print(out: Output) -> None:
     connection = jobs_connection()
     live, ended, found = counts.live(connection), counts.ended(connection), processes.newest(connection)
     paused, late = pauses.newest(connection, live.at), overdue.overdue(connection)
@@ -42,8 +78,8 @@ def handle(options: dict[str, Any], out: Output) -> None:
     _print_ended(ended, out)
     if found:
         out.line()
-        _print_processes(found, live.at, out)
-    if not _are_working(found, live.at):
+        out.table(HEADERS, [process_row(each, live.at) for each in found])
+    if not is_any_working(found, live.at):
         out.note("No worker is alive: jobs wait until one is started with manage.py runworker.")
 
 
@@ -76,30 +112,3 @@ def _print_queues(live: LiveCounts, out: Output) -> None:
 def _print_ended(ended: EndedCounts, out: Output) -> None:
     told = ", ".join(f"{count} {state}" for state, count in ended.states.items())
     out.line(f"Last 24 hours: {'more than ' if ended.is_capped else ''}{told}")
-
-
-def _print_processes(found: list[WorkerState], now: datetime, out: Output) -> None:
-    rows = [
-        (
-            each.kind,
-            each.name or f"{each.host} {each.pid}",
-            processes.status_of(each, now=now),
-            f"{each.busy}/{each.concurrency}" if each.concurrency else None,
-            f"{durations.rough((now - each.seen_at).total_seconds())} ago",
-            _serves(each),
-        )
-        for each in found
-    ]
-    out.table(("KIND", "NAME", "STATUS", "BUSY", "SEEN", "QUEUES"), rows)
-
-
-def _serves(each: WorkerState) -> str:
-    if each.kind == WorkerKind.SCHEDULER:
-        return ""
-    return (", ".join(each.queues) or "all") + "".join(f" but {name}" for name in each.excluded)
-
-
-def _are_working(found: list[WorkerState], now: datetime) -> bool:
-    return any(
-        each.kind != WorkerKind.SCHEDULER and processes.status_of(each, now=now) == processes.ALIVE for each in found
-    )

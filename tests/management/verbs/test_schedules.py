@@ -81,9 +81,15 @@ def test_json_for_programs_with_secrets_hidden() -> None:
         (["--state", "paused"], ["report shop-7"]),
         (["--state", "active", "--job-type", "rates"], ["rates"]),
         (["--state", "retired"], []),
+        (["--origin", "code"], ["rates"]),
+        (["--origin", "admin", "--state", "active"], ["report once"]),
+        (["--search", "SHOP"], ["report shop-7"]),
+        (["--trouble", "failing"], ["rates"]),
+        (["--trouble", "overdue"], []),
     ],
 )
 def test_it_shows_what_was_asked_for(arguments: list[str], found: list[str]) -> None:
+    ScheduleState.objects.filter(job_type="rates").update(failures=1)
     told = jobs_json("schedules", *arguments)["schedules"]
     assert [" ".join(filter(None, (each["job_type"], each["subject"], each["name"]))) for each in told] == found
 
@@ -102,6 +108,15 @@ def test_no_more_are_shown_than_was_asked_for_and_that_is_said() -> None:
     assert "There are more than 2" in words
     assert jobs_json("schedules", "--limit", 2)["capped"] is True
     assert jobs("schedules", "--limit", 3)[1] == ""
+
+
+@pytest.mark.parametrize("style", ["table", "json"])
+def test_that_there_is_none_is_exit_code_3_if_asked(style: str) -> None:
+    assert jobs("schedules", "--state", "paused", "--fail-if-empty", "--format", style)[1] == ""
+    assert jobs("schedules", "--state", "retired", "--format", style)[1] == ""
+    with pytest.raises(CommandError, match="no schedule was found") as caught:
+        jobs("schedules", "--state", "retired", "--fail-if-empty", "--format", style)
+    assert caught.value.returncode == 3
 
 
 def test_a_slip_of_the_pen_is_told() -> None:
