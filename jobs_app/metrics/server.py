@@ -20,7 +20,7 @@ from jobs_app.runtime.pulse import Examine
 
 logger = logging.getLogger("jobs_app.metrics")
 
-TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]
+TEXT = (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"))
 
 StartResponse = Callable[..., Any]
 
@@ -91,12 +91,12 @@ class Port:
 
 def _tell(start_response: StartResponse, wrong: Iterable[str]) -> Iterable[bytes]:
     lines = list(wrong)
-    start_response("503 Service Unavailable" if lines else "200 OK", TEXT)
+    start_response("503 Service Unavailable" if lines else "200 OK", list(TEXT))
     return [("\n".join(lines or ["ok"]) + "\n").encode()]
 
 
 def _not_found(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-    start_response("404 Not Found", TEXT)
+    start_response("404 Not Found", list(TEXT))
     return [b"/metrics, /livez or /readyz\n"]
 
 

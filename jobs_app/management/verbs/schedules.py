@@ -12,13 +12,13 @@ from jobs_app.insights.documents import schedule_data
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.schedule_filter import TROUBLES, ScheduleFilter
 from jobs_app.management.arguments import positive
+from jobs_app.management.exit_codes import NOTHING_MATCHED
 from jobs_app.management.output import Output
 from jobs_app.models import JobRun, Origin, ScheduleState
 from jobs_app.text import clean
 
 HEADERS = ("ID", "JOB TYPE", "SUBJECT", "NAME", "WHEN", "NEXT", "LAST", "ENDED", "STATE", "WHY")
 WHY_LENGTH = 60
-EMPTY = 3
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -30,7 +30,7 @@ def add_arguments(parser: CommandParser) -> None:
     add("--origin", choices=Origin.values, help="only those that come from there")
     add("--search", default="", metavar="TEXT", help="only those with it in job type, subject or name")
     add("--limit", type=positive, default=schedules.MOST_SHOWN, help="so many at most, %(default)s")
-    add("--fail-if-empty", action="store_true", help=f"end with {EMPTY} where there is none")
+    add("--fail-if-empty", action="store_true", help=f"end with {NOTHING_MATCHED} where there is none")
 
 
 def handle(options: dict[str, Any], out: Output) -> None:
@@ -46,7 +46,7 @@ def handle(options: dict[str, Any], out: Output) -> None:
     if is_capped:
         out.note(f"There are more than {limit}: name a --job-type, a --subject or a --state, or raise --limit.")
     if not rows and options["fail_if_empty"]:
-        raise CommandError("no schedule was found", returncode=EMPTY)
+        raise CommandError("no schedule was found", returncode=NOTHING_MATCHED)
 
 
 def _line(row: ScheduleState, run: JobRun | None) -> tuple[object, ...]:

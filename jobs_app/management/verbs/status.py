@@ -13,6 +13,7 @@ from jobs_app.insights.counts import EndedCounts, LiveCounts
 from jobs_app.insights.documents import process_data, queue_data, waited_seconds
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.management.arguments import period
+from jobs_app.management.exit_codes import CHECK_FAILED
 from jobs_app.management.findings import bad_among, finding_data, finding_lines, judged, level_of
 from jobs_app.management.output import Output
 from jobs_app.management.pauses import pause_text, pauses_data
@@ -22,13 +23,12 @@ from jobs_app.models import Pause, WorkerState
 
 MOST_OVERDUE = 10  # lines
 CHECK_SECONDS = 10.0  # for each part of what a check reads
-PROBLEM_FOUND = 7
 
 
 def add_arguments(parser: CommandParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--watch", type=period, metavar="TIME", help="print it anew after so long, until interrupted")
-    told = f"only say whether all is well, as the dashboard does; end with {PROBLEM_FOUND} if something is bad"
+    told = f"only say whether all is well, as the dashboard does; end with {CHECK_FAILED} if something is bad"
     how.add_argument("--check", action="store_true", help=told)
 
 
@@ -56,7 +56,7 @@ def _check(out: Output) -> None:
         for line in finding_lines(found):
             out.line(line)
     if count := len(bad_among(found)):
-        raise CommandError(f"{count} {'problem' if count == 1 else 'problems'} found", returncode=PROBLEM_FOUND)
+        raise CommandError(f"{count} {'problem' if count == 1 else 'problems'} found", returncode=CHECK_FAILED)
 
 
 def _print(out: Output) -> None:

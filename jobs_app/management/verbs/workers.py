@@ -9,17 +9,17 @@ from django.core.management.base import CommandError, CommandParser
 from jobs_app.insights import processes
 from jobs_app.insights.processes import ALIVE, Processes
 from jobs_app.lifecycle.database import database_now, jobs_connection
+from jobs_app.management.exit_codes import NOTHING_MATCHED
 from jobs_app.management.output import Output
 from jobs_app.management.processes import DETAIL_HEADERS, detail_data, detail_row
 from jobs_app.models import WorkerKind
 
-EMPTY = 3
 KINDS = {"": "worker", "remote": "remote worker"}  # where the word is another
 
 
 def add_arguments(parser: CommandParser) -> None:
     parser.add_argument("--kind", choices=WorkerKind.values, default="", help="only these")
-    told = f"end with {EMPTY} where no worker is alive, or none of --kind"
+    told = f"end with {NOTHING_MATCHED} where no worker is alive, or none of --kind"
     parser.add_argument("--fail-if-empty", action="store_true", help=told)
 
 
@@ -46,5 +46,5 @@ def _is_any_alive(found: Processes, kind: str) -> bool:
 def _tell_none(kind: str, *, fail: bool, out: Output) -> None:
     text = f"No {KINDS.get(kind, kind)} is alive."
     if fail:
-        raise CommandError(text, returncode=EMPTY)
+        raise CommandError(text, returncode=NOTHING_MATCHED)
     out.note(text)
