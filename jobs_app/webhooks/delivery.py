@@ -14,6 +14,7 @@ from jobs_app.definitions import job
 from jobs_app.errors import Cancel, Directive, Fail, Retry
 from jobs_app.lifecycle.announce import MAX_ATTEMPTS, QUEUE, WEBHOOK
 from jobs_app.lifecycle.database import jobs_connection
+from jobs_app.logs import event
 from jobs_app.models import JobRun
 from jobs_app.retry import Backoff
 from jobs_app.text import clean, one_line
@@ -51,9 +52,11 @@ def deliver(context: Any, webhook: str, run: UUID, job_type: str) -> dict[str, i
         if not answer.is_accepted:
             raise _refusal(told, answer, context.attempt)
     except Directive as problem:
-        logger.warning("webhook=%s run=%s delivery=%s: %s", webhook, run, context.id, one_line(problem))
+        facts = event("webhook_refused", webhook=webhook, run=str(run), error=one_line(problem))
+        logger.warning("webhook=%s run=%s delivery=%s: %s", webhook, run, context.id, one_line(problem), extra=facts)
         raise
-    logger.info("webhook=%s run=%s delivery=%s: answered %s", webhook, run, context.id, answer.status)
+    facts = event("webhook_delivered", webhook=webhook, run=str(run), status=answer.status)
+    logger.info("webhook=%s run=%s delivery=%s: answered %s", webhook, run, context.id, answer.status, extra=facts)
     return {"status": answer.status}
 
 

@@ -14,20 +14,20 @@ from jobs_app.runtime.stopping import StopSignals
 
 
 def run_child(
-    options: Mapping[str, Any], beside: Sequence[str], parent: int, log_level: int, ready: Connection
+    options: Mapping[str, Any], beside: Sequence[str], parent: int, log: tuple[int, str], ready: Connection
 ) -> None:
     """What was handed over is plain values: this module and all it names is imported before Django is set up."""
     signals = StopSignals()
     signals.install()
     django.setup()
-    _work(options, beside, parent, log_level, ready, signals)
+    _work(options, beside, parent, log, ready, signals)
 
 
 def _work(
     options: Mapping[str, Any],
     beside: Sequence[str],
     parent: int,
-    log_level: int,
+    log: tuple[int, str],
     ready: Connection,
     signals: StopSignals,
 ) -> None:
@@ -35,7 +35,7 @@ def _work(
     from jobs_app.worker.loop import WorkerOptions
     from jobs_app.worker.process import exit_soon, run_worker
 
-    logs.configure(log_level)
+    logs.configure(*log)
     code = run_worker(
         WorkerOptions(**options),
         signals,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from jobs_app.lifecycle.database import jobs_connection, prepare
+from jobs_app.logs import event
 from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.loops import Loop
@@ -49,7 +50,8 @@ def run_worker(
     while not _is_over(worker, signals, parent):
         signals.received.wait(LOOK_SECONDS)
     _end(worker, signals, parent, beside)
-    logger.info("worker stopped: %s", dict(worker.finisher.counts))
+    counts = dict(worker.finisher.counts)
+    logger.info("worker stopped: %s", counts, extra=event("worker_stopped", counts=counts))
     code = _code(worker, signals, parent)
     if worker.left_running:
         _exit_now(code)  # handlers that would not stop must not keep the process
@@ -101,7 +103,7 @@ def _is_over(worker: Worker, signals: StopSignals, parent: int | None) -> bool:
     if signals.received.is_set() or worker.drain_requested.is_set() or worker.is_spent():
         return True
     if _is_orphan(parent):
-        logger.warning("the supervisor is gone; stopping")
+        logger.warning("the supervisor is gone; stopping", extra=event("supervisor_gone"))
         return True
     return worker.options.once and worker.is_drained()
 
@@ -119,7 +121,11 @@ def _say_what_it_serves(worker: Worker) -> None:
         ", ".join(options.queues) or "all queues",
         f" but not {', '.join(options.excluded)}" if options.excluded else "",
         options.concurrency,
+        extra=event(
+            "worker_started", worker_id=worker.identity.id, queues=list(options.queues), slots=options.concurrency
+        ),
     )
     for job_type in registry:
         if job_type.queue != SYSTEM_QUEUE and is_enabled(job_type):
-            logger.info("Worker registered for: %s", job_type.name)
+            facts = event("job_type_registered", job_type=job_type.name)
+            logger.info("Worker registered for: %s", job_type.name, extra=facts)

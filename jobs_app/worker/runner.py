@@ -19,6 +19,7 @@ from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.finish import finish_within
 from jobs_app.lifecycle.heartbeat import save_progress
 from jobs_app.lifecycle.moves import Ended
+from jobs_app.logs import about, event
 from jobs_app.retry import LONGEST_DELAY, Decision, decide
 from jobs_app.signals import job_started
 from jobs_app.text import clean, clean_block
@@ -168,12 +169,14 @@ def _run_atomic(flight: Flight) -> Report | None:
                 raise LeaseLost(f"job {flight.job.id} was given up by this worker")
             _finish_within(connection, flight, ended, started)
     except LeaseLost as error:
-        logger.warning("job=%s lost its lease; what it wrote is rolled back (%s)", flight.job.id, error)
+        facts = event("report_refused", **about(flight.job), error=str(error))
+        logger.warning("job=%s lost its lease; what it wrote is rolled back (%s)", flight.job.id, error, extra=facts)
         return None
     except BaseException as error:
         if not committed:
             return report(flight, failed(flight, error), started, is_ours=is_ours)
-        logger.exception("job=%s succeeded; a hook after its commit failed", flight.job.id)
+        facts = event("commit_hook_failed", **about(flight.job), error=str(error))
+        logger.exception("job=%s succeeded; a hook after its commit failed", flight.job.id, extra=facts)
     return Report(flight, ended, started, time.monotonic(), stored=True)
 
 
@@ -193,7 +196,8 @@ def start(flight: Flight) -> float:
         job_started.send_robust(flight.job_type, job=flight.job)
     if logger.isEnabledFor(logging.DEBUG):
         job = flight.job
-        logger.debug("Processing %s (attempt %s/%s)", job.job_type, job.counted_attempts, job.max_attempts)
+        text, facts = "Processing %s (attempt %s/%s)", event("job_started", **about(job))
+        logger.debug(text, job.job_type, job.counted_attempts, job.max_attempts, extra=facts)
     return started
 
 
@@ -201,7 +205,9 @@ def report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = Fals
     """None: this worker gave the job up meanwhile, and said so."""
     if is_ours or flight.end():
         return Report(flight, ended, started, time.monotonic())
-    logger.warning("job=%s ended after this worker gave it up; its %s is not recorded", flight.job.id, ended.outcome)
+    facts = event("report_refused", **about(flight.job), outcome=ended.outcome)
+    text = "job=%s ended after this worker gave it up; its %s is not recorded"
+    logger.warning(text, flight.job.id, ended.outcome, extra=facts)
     return None
 
 

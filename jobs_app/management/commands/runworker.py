@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs_app import logs
 from jobs_app.conf import ON_SHUTDOWN, get_settings
-from jobs_app.management.arguments import LOG_LEVELS, names, period, positive, seconds
+from jobs_app.management.arguments import LOG_LEVELS, add_log_format, names, period, positive, seconds
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.loop import Scheduler
 from jobs_app.serving import Serving
@@ -42,6 +42,7 @@ class Command(BaseCommand):
         add("--with-scheduler", action="store_true", help="tick schedules in this process too")
         add("--reload", action="store_true", help="restart when code changes; for development")
         add("--name", default="", help="a name to show beside the worker's id")
+        add_log_format(parser)
 
     def handle(self, **options: Any) -> None:
         signals = StopSignals()
@@ -61,15 +62,15 @@ class Command(BaseCommand):
             raise CommandError("--once works in one process; leave --processes and --reload out")
         if options["once"] and options["with_scheduler"]:
             raise CommandError("--once works off what is due now; to make that of schedules first, runscheduler --once")
-        level = LOG_LEVELS[options["verbosity"]]
-        logs.configure(level)
-        return self._run(options, worker_options(options), signals, level)
+        log = logs.Style(LOG_LEVELS[options["verbosity"]], options["log_format"])
+        logs.configure(*log)
+        return self._run(options, worker_options(options), signals, log)
 
-    def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, level: int) -> int:
+    def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, log: logs.Style) -> int:
         beside = [Scheduler] if options["with_scheduler"] else []
         processes = options["processes"] or (1 if worker.once else get_settings().worker_processes)
         if processes > 1 or options["reload"]:
-            return Supervisor(worker, processes, signals, level, options["reload"], beside).run()
+            return Supervisor(worker, processes, signals, log, options["reload"], beside).run()
         report = OnceReport(self.stdout.write, Serving(worker.queues, worker.excluded)) if worker.once else None
         if report:
             report.begin()
