@@ -101,7 +101,7 @@ class Finisher(Loop):
             stored = self._settle(batch, accepted)
         if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
             for report in stored:
-                job_finished.send_robust(report.flight.job_type, job=report.flight.job, ended=report.ended)
+                job_finished.tell(report.flight.job_type, job=report.flight.job, ended=report.ended)
 
     def _tell_lost(self, lost: Sequence[Report]) -> None:
         self.counts["lost"] += len(lost)

@@ -23,6 +23,7 @@ from jobs_app.logs import about, event
 from jobs_app.retry import LONGEST_DELAY, Decision, decide
 from jobs_app.signals import job_started
 from jobs_app.text import clean, clean_block
+from jobs_app.tracing import processing
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.results import result_text
 from jobs_app.worker.verdicts import accept, is_timeout, meant, refuse_if_unfit
@@ -193,7 +194,7 @@ def start(flight: Flight) -> float:
     if flight.timeout is not None:
         flight.context.begin(started, flight.timeout)
     if job_started.receivers:
-        job_started.send_robust(flight.job_type, job=flight.job)
+        job_started.tell(flight.job_type, job=flight.job)
     if logger.isEnabledFor(logging.DEBUG):
         job = flight.job
         text, facts = "Processing %s (attempt %s/%s)", event("job_started", **about(job))
@@ -213,13 +214,19 @@ def report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = Fals
 
 async def _await(flight: Flight) -> Any:
     refuse_if_unfit(flight)
-    returned = await call_handler(flight)
-    accept(flight)
-    return returned
+    with processing(flight.job):
+        returned = await call_handler(flight)
+        accept(flight)
+        return returned
 
 
 def _call(flight: Flight) -> Any:
     refuse_if_unfit(flight)
+    with processing(flight.job):
+        return _called(flight)
+
+
+def _called(flight: Flight) -> Any:
     returned = call_handler(flight)
     if returned is not None and isinstance(returned, NOT_RUN_YET):
         found = type(returned).__name__

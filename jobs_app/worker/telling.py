@@ -18,7 +18,7 @@ def tell(job: ClaimedJob, ended: Ended) -> None:
     if ended.state == "failed":
         say_failed(job, ended)
     if job_finished.receivers:
-        job_finished.send_robust(registry.find(job.job_type), job=job, ended=ended)
+        job_finished.tell(registry.find(job.job_type), job=job, ended=ended)
 
 
 def say_failed(job: ClaimedJob, ended: Ended) -> None:

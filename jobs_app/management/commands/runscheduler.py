@@ -12,6 +12,7 @@ from jobs_app import logs
 from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.presence import is_any_alive
 from jobs_app.management.arguments import LOG_LEVELS, add_log_format, period, positive
+from jobs_app.management.database import require_tables
 from jobs_app.models import WorkerKind
 from jobs_app.registry import SYSTEM_QUEUE
 from jobs_app.runtime.identity import Identity
@@ -39,6 +40,7 @@ class Command(BaseCommand):
         logs.configure(LOG_LEVELS[options["verbosity"]], options["log_format"])
         if options["once"] and options["metrics_port"]:
             raise CommandError("--once ends before anybody could read its metrics; leave --metrics-port out")
+        require_tables()
         code = self._once() if options["once"] else self._run(options)
         if code:
             sys.exit(code)

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from jobs_app import logs
 from jobs_app.conf import ON_SHUTDOWN, get_settings
 from jobs_app.management.arguments import LOG_LEVELS, add_log_format, names, period, positive, seconds
+from jobs_app.management.database import require_tables
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.loop import Scheduler
 from jobs_app.serving import Serving
@@ -64,6 +65,7 @@ class Command(BaseCommand):
             raise CommandError("--once works off what is due now; to make that of schedules first, runscheduler --once")
         log = logs.Style(LOG_LEVELS[options["verbosity"]], options["log_format"])
         logs.configure(*log)
+        require_tables()
         return self._run(options, worker_options(options), signals, log)
 
     def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, log: logs.Style) -> int:
