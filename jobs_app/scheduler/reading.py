@@ -72,7 +72,7 @@ def _read(connection: BaseDatabaseWrapper, source: Source, go_on: GoOn) -> Subje
         tell_empty(connection, source)
     _note(source, healthy=not synced.is_empty, refused=synced.refused)
     if synced.created or synced.changed:
-        facts = event("schedules_synced", source=source.name, created=synced.created, changed=synced.changed)
+        facts = event("schedules_synced", source=source.name, made=synced.created, changed=synced.changed)
         text = "schedules of %s: %s made, %s changed"
         logger.info(text, source.name, synced.created, synced.changed, extra=facts)
     if synced.deleted:

@@ -29,6 +29,7 @@ class Chores:
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
     monkeypatch.setattr(runscheduler.logs, "configure", lambda *style: None)
+    monkeypatch.setattr(runscheduler, "require_tables", lambda: None)
     monkeypatch.setattr(runscheduler, "chores_without_worker", lambda: Chores(made))
     monkeypatch.setattr(runscheduler, "run_scheduler", lambda **options: made.append(options) or 0)
     monkeypatch.setattr(runscheduler, "tick_once", lambda: made.append("once") or 4)
