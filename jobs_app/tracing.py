@@ -76,8 +76,8 @@ def _span(operation: str, job: NewJob | ClaimedJob, about: dict[str, Any], **opt
         **about,
     }
     begin = trace.get_tracer(SYSTEM).start_as_current_span
-    name, by_hand = f"{operation} {job.queue}", {"record_exception": False, "set_status_on_exception": False}
-    with begin(name, attributes=attributes, **by_hand, **options) as span:
+    options |= {"record_exception": False, "set_status_on_exception": False}  # told below
+    with begin(f"{operation} {job.queue}", attributes=attributes, **options) as span:
         try:
             yield
         except BaseException as error:  # also those that end a thread or a task, which OpenTelemetry passes by

@@ -24,6 +24,8 @@ from jobs_app.models import Job
 
 logger = logging.getLogger("sample")
 
+APART = os.environ.get("APART", "thread")  # "process" where a test wants it: then each worker keeps a child ready
+
 if os.environ.get("TRACED"):
     from opentelemetry.sdk.trace import TracerProvider
 
@@ -55,7 +57,7 @@ def ping() -> str:
     return "pong"
 
 
-@job(isolation="process")
+@job(isolation=APART)
 def traced() -> None:
     """In the span of its own run, where this process exports spans."""
     span: Any = trace.get_current_span()
@@ -67,7 +69,7 @@ def say_ai() -> None:
     logger.warning("[AI] 3 pages read")
 
 
-@job(isolation="process", max_attempts=1)
+@job(isolation=APART, max_attempts=1)
 def fail_apart(word: str) -> None:
     logger.warning("[AI] no page read")
     raise ValueError("no page")

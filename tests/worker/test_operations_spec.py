@@ -46,7 +46,7 @@ def test_events_have_names_in_every_form_and_process(
     form: str, read: Callable[[str], dict[str, Any]], processes: str, start: Start, samples: Any
 ) -> None:
     calm, bad = samples.say_ai.enqueue(), samples.fail_apart.enqueue(word="a secret")
-    worker = start("--log-format", form, "--processes", processes)
+    worker = start("--log-format", form, "--processes", processes, APART="process")
     assert finished(calm, bad) == ["succeeded", "failed"]
     log = worker.stop()
     assert "a secret" not in log
@@ -65,7 +65,7 @@ def test_a_handler_in_a_process_of_its_own_runs_in_the_span_of_its_run(
     start: Start, samples: Any, ledger: Ledger
 ) -> None:
     run = samples.traced.options(meta={"traceparent": TRACE}).enqueue()
-    start(TRACED="1")
+    start(TRACED="1", APART="process")
     assert finished(run) == ["succeeded"], JobRun.objects.get(pk=run.id).error
     [ran] = ledger.lines("ran")
     assert (ran["span"], ran["links"]) == ("process default", ["b7ad6b7169203331"])
