@@ -31,7 +31,7 @@ class Fact(Signal):
 
     def _say_failed(self, receiver: str, error: Exception) -> None:
         """Without the traceback, which Django logs itself."""
-        facts = event("receiver_failed", signal=self.name, receiver=receiver, error=f"{type(error).__name__}: {error}")
+        facts = event("receiver_failed", signal=self.name, receiver=receiver, error=error)
         logger.error("a receiver of %s failed: %s (%s)", self.name, receiver, error, extra=facts)
 
 

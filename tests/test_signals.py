@@ -69,9 +69,7 @@ def test_the_life_of_a_job_is_told_and_broken_receivers_cost_it_nothing(
     with working():
         assert finished(run) == ["succeeded"]
     assert heard == [("ping", run.id), ("started", run.id), ("succeeded", run.id)]
-    assert failures(caplog) == [
-        (name, "ValueError: a receiver's own") for name in ("job_enqueued", "job_started", "job_finished")
-    ]
+    assert failures(caplog) == [(name, "a receiver's own") for name in ("job_enqueued", "job_started", "job_finished")]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -54,7 +54,7 @@ def keep_up() -> None:
     except (OperationalError, InterfaceError) as error:
         _put_off()
         text = "the database does not tell what operators changed of the settings: %s"
-        logger.debug(text, error, extra=event("overrides_unreadable", error=str(error)))
+        logger.debug(text, error, extra=event("overrides_unreadable", error=error))
     except DatabaseError as error:
         _put_off()
         _say_new({"": f"what operators changed of the settings could not be read: {error}"})

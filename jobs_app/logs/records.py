@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from jobs_app.current import active
+from jobs_app.text import one_line
 
 if TYPE_CHECKING:
     from jobs_app.lifecycle.claim import ClaimedJob
@@ -37,9 +38,10 @@ class JobFilter(logging.Filter):
 def event(name: str, **facts: Any) -> dict[str, Any]:
     """For `extra=`: the name of what happened, for programs to look for, and its facts. docs/logging.md has them all.
 
-    Never a payload: it may hold secrets.
+    Never a payload: it may hold secrets. An error is told by its text, which a foreign one may refuse to give.
     """
-    return {"event": name, **facts}
+    told = {key: one_line(fact) if isinstance(fact, BaseException) else fact for key, fact in facts.items()}
+    return {"event": name, **told}
 
 
 def about(job: ClaimedJob) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def note(connection: BaseDatabaseWrapper, worker_id: str) -> None:
     try:
         beat(connection, worker_id, busy=0, draining=False, rss_bytes=0)
     except (OperationalError, InterfaceError) as error:
-        facts = event("presence_not_noted", remote_worker=worker_id, error=str(error))
+        facts = event("presence_not_noted", remote_worker=worker_id, error=error)
         logger.warning("worker=%s: that it is there could not be noted: %s", worker_id, error, extra=facts)
     with _guard:
         was_drained = worker_id in _heard and _heard[worker_id].is_drained

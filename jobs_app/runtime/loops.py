@@ -64,14 +64,14 @@ class Loop(threading.Thread):
             self.run_once()
         except (OperationalError, InterfaceError) as error:
             if is_conflict(error):
-                facts = event("transaction_conflict", loop=self.name, error=str(error))
+                facts = event("transaction_conflict", loop=self.name, error=error)
                 logger.debug("%s: another transaction came between (%s); again", self.name, error, extra=facts)
                 return
-            facts = event("database_lost", loop=self.name, error=str(error))
+            facts = event("database_lost", loop=self.name, error=error)
             self._say_once("%s: the database does not answer (%s); going on when it does", error, facts)
             self._back_off(lost=not is_busy(error))
         except Exception as error:
-            facts = event("loop_failed", loop=self.name, error=str(error))
+            facts = event("loop_failed", loop=self.name, error=error)
             self._say_once("%s failed (%s); trying again", error, facts, logging.ERROR)
             self._back_off(lost=isinstance(error, DatabaseError))
         else:

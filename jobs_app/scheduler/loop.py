@@ -59,7 +59,7 @@ class Chore:
             raise
         except Exception as error:
             if not self.is_failing:
-                facts = event("scheduler_chore_failed", chore=self.name, error=str(error))
+                facts = event("scheduler_chore_failed", chore=self.name, error=error)
                 text = "the scheduler's %s failed (%s); trying again"
                 logger.error(text, self.name, error, exc_info=error, extra=facts)
             seconds, self.is_failing = TRY_AGAIN_SECONDS, True
@@ -207,9 +207,7 @@ class Scheduler(Loop):
             leave(self.connection, self._who.id)
             self.connection.close()
         except DatabaseError as error:
-            logger.warning(
-                "the scheduler could not sign off: %s", error, extra=event("sign_off_failed", error=str(error))
-            )
+            logger.warning("the scheduler could not sign off: %s", error, extra=event("sign_off_failed", error=error))
 
 
 def _note(made: Sequence[Made]) -> None:

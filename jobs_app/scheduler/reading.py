@@ -50,7 +50,7 @@ def read_source(connection: BaseDatabaseWrapper, source: Source, go_on: GoOn) ->
             connection.close_if_unusable_or_obsolete()
         if source.name not in _failing:
             text = "source_failed: %s could not be read; its schedules stay as they are"
-            logger.exception(text, source.name, extra=event("source_failed", source=source.name, error=str(error)))
+            logger.exception(text, source.name, extra=event("source_failed", source=source.name, error=error))
         _failing.add(source.name)
         return SourceFailed(error)
     finally:

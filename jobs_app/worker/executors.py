@@ -81,7 +81,7 @@ class Threads:
         try:
             thread.start()
         except RuntimeError as error:  # the chunk waits for a thread that is there, or is taken back
-            logger.error("no thread for another job: %s", error, extra=event("thread_not_started", error=str(error)))
+            logger.error("no thread for another job: %s", error, extra=event("thread_not_started", error=error))
         else:
             self._threads.append(thread)
 

@@ -29,7 +29,7 @@ def result_text(job_id: UUID, value: Any) -> str | None:
     try:
         return dumps(plain(value), limit=get_settings().max_result_bytes, what="result")
     except (PayloadInvalid, RecursionError) as problem:
-        facts = event("result_not_stored", job=str(job_id), error=str(problem))
+        facts = event("result_not_stored", job=str(job_id), error=problem)
         logger.warning("job=%s succeeded; its result is not stored: %s", job_id, problem, extra=facts)
         return dumps({"not_stored": clean(problem)}, limit=10_000)
 

@@ -170,13 +170,13 @@ def _run_atomic(flight: Flight) -> Report | None:
                 raise LeaseLost(f"job {flight.job.id} was given up by this worker")
             _finish_within(connection, flight, ended, started)
     except LeaseLost as error:
-        facts = event("report_refused", **about(flight.job), error=str(error))
+        facts = event("report_refused", **about(flight.job), error=error)
         logger.warning("job=%s lost its lease; what it wrote is rolled back (%s)", flight.job.id, error, extra=facts)
         return None
     except BaseException as error:
         if not committed:
             return report(flight, failed(flight, error), started, is_ours=is_ours)
-        facts = event("commit_hook_failed", **about(flight.job), error=str(error))
+        facts = event("commit_hook_failed", **about(flight.job), error=error)
         logger.exception("job=%s succeeded; a hook after its commit failed", flight.job.id, extra=facts)
     return Report(flight, ended, started, time.monotonic(), stored=True)
 

@@ -160,7 +160,7 @@ def _learn_grace() -> None:
         read_overrides(jobs_connection())
     except (DatabaseError, InterfaceError) as error:
         logger.debug(
-            "the grace in force could not be read: %s", error, extra=event("overrides_unreadable", error=str(error))
+            "the grace in force could not be read: %s", error, extra=event("overrides_unreadable", error=error)
         )
     finally:
         jobs_connection().close()

@@ -86,6 +86,15 @@ def test_what_json_has_no_form_for_is_told_as_text(value: Any, read: Callable[[]
     assert "it is so" in line
 
 
+def test_an_error_that_cannot_be_shown_as_text_costs_whoever_tells_it_nothing() -> None:
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    assert event("loop_failed", error=Silent())["error"] == "<Silent that cannot be shown as text>"
+    assert event("loop_failed", error=ValueError("no"))["error"] == "no"
+
+
 def test_a_value_that_contains_itself_costs_no_line() -> None:
     endless: list[Any] = []
     endless.append(endless)

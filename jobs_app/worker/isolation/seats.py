@@ -29,9 +29,7 @@ class Seats(Threads):
         try:
             self._pool.warm()
         except OSError as error:
-            logger.error(
-                "no child process could be started: %s", error, extra=event("child_not_started", error=str(error))
-            )
+            logger.error("no child process could be started: %s", error, extra=event("child_not_started", error=error))
 
     def tend(self) -> None:
         self._pool.tend()
@@ -57,7 +55,7 @@ class Seats(Threads):
             child = self._pool.take()
         except Exception as error:
             is_known = isinstance(error, ChildLost | OSError)
-            facts = event("child_not_started", **about(flight.job), error=str(error))
+            facts = event("child_not_started", **about(flight.job), error=error)
             text = "job=%s goes back: no child process for it (%s)"
             logger.error(text, flight.job.id, error, exc_info=not is_known, extra=facts)
             told = Report(flight, not_started(flight, error), None, time.monotonic()) if flight.end() else None
