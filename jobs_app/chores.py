@@ -26,6 +26,7 @@ from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.prune import Pruned, prune
 from jobs_app.lifecycle.rollups import Sample, minute_of, roll_up, write
 from jobs_app.lifecycle.turns import end_turn, take_turn
+from jobs_app.logs import event
 from jobs_app.registry import SYSTEM_QUEUE, registry
 
 logger = logging.getLogger("jobs_app.chores")
@@ -103,7 +104,7 @@ def reconcile_runs(context: Any) -> dict[str, Any]:
     moved = set(done.moved)
     kept = dict(sorted(Counter(stale.kind for stale in done.found if stale.job.pk not in moved).items()))
     if moved:
-        logger.warning("stale runs moved on: %s", len(moved))
+        logger.warning("stale runs moved on: %s", len(moved), extra=event("stale_runs_moved", count=len(moved)))
     _tell_kept(kept)
     return {"moved": len(moved), "kept": kept}
 
@@ -190,7 +191,7 @@ def _tell_pruned(pruned: list[Pruned]) -> dict[str, int]:
     if any(sums.values()):
         told = ", ".join(f"{count} {name}" for name, count in sums.items())
         more = "" if all(each.complete for each in pruned) else "; there is more"
-        logger.info("pruned history: %s%s", told, more)
+        logger.info("pruned history: %s%s", told, more, extra=event("history_pruned", pruned=sums))
     return sums
 
 
@@ -202,6 +203,7 @@ def _tell_kept(kept: dict[str, int]) -> None:
     _kept.update(kept)
     if kept:
         told = ", ".join(f"{count} {kind}" for kind, count in kept.items())
-        logger.warning("stale runs are left as they are: %s. See them with manage.py jobs reconcile --dry-run", told)
+        text = "stale runs are left as they are: %s. See them with manage.py jobs reconcile --dry-run"
+        logger.warning(text, told, extra=event("stale_runs_kept", kept=kept))
     else:
-        logger.info("no run is stale any more")
+        logger.info("no run is stale any more", extra=event("stale_runs_gone"))

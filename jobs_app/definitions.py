@@ -21,6 +21,7 @@ from jobs_app.handles import NewRun, RunHandle
 from jobs_app.options import EnqueueOptions, JobOptions, read_enqueue
 from jobs_app.registry import JobType, registry
 from jobs_app.signals import job_enqueued
+from jobs_app.tracing import sending
 
 if TYPE_CHECKING:
     from prometheus_client import Counter
@@ -75,8 +76,8 @@ class JobDefinition(Generic[Params, Returned]):
         drafts = [self._draft_of_many(place, payload) for place, payload in enumerate(payloads)]
         if not drafts:
             return []
-        with self._counted(len(drafts)):
-            stored = enqueue_all([job for job, _ in drafts], self._drafts.on_conflict)
+        with self._counted(len(drafts)), sending([job for job, _ in drafts]) as jobs:
+            stored = enqueue_all(jobs, self._drafts.on_conflict)
         return [_handle(self.job_type, new, payload) for new, (_, payload) in zip(stored, drafts, strict=True)]
 
     async def aenqueue(self, /, *positional: Never, **payload: Any) -> RunHandle:
@@ -92,7 +93,7 @@ class JobDefinition(Generic[Params, Returned]):
         self._require_enabled()
         _keep_up_with_operators()
         job, checked = self._drafts.draft({} if payload is None else payload)
-        with self._counted(1):
+        with self._counted(1), sending((job,)) as (job,):
             if "idempotency_key" in self._options:
                 return self._enqueue_once(job, checked)
             return _handle(self.job_type, self._store(job), checked)
@@ -185,4 +186,4 @@ def _handle(job_type: JobType, new: Enqueued, payload: dict[str, Any]) -> RunHan
 def _announce(job_type: JobType, run: RunHandle) -> None:
     from jobs_app.models import jobs_database
 
-    transaction.on_commit(lambda: job_enqueued.send_robust(job_type, run=run), using=jobs_database())
+    transaction.on_commit(lambda: job_enqueued.tell(job_type, run=run), using=jobs_database())

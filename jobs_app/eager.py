@@ -14,6 +14,7 @@ from django.dispatch import receiver
 from jobs_app.conf import get_settings
 from jobs_app.errors import RunNotFound, SettingsInvalid
 from jobs_app.handles import RunHandle
+from jobs_app.logs import about, event
 from jobs_app.signals import job_enqueued
 
 logger = logging.getLogger("jobs_app.worker")
@@ -58,12 +59,14 @@ def _work_off(waiting: deque[RunHandle]) -> None:
             continue
         done = worker.work(job)
         if done.error is not None:
-            logger.error("job=%s type=%s raised in eager mode", job.id, job.job_type, exc_info=done.error)
+            facts = event("eager_job_raised", **about(job))
+            logger.error("job=%s type=%s raised in eager mode", job.id, job.job_type, exc_info=done.error, extra=facts)
         with suppress(RunNotFound):
             run.refresh()
         if isinstance(done.error, KeyboardInterrupt):
             raise done.error
-    logger.error("eager mode ran %s jobs that followed from one enqueue; the others wait for a worker", MOST_AT_ONCE)
+    text = "eager mode ran %s jobs that followed from one enqueue; the others wait for a worker"
+    logger.error(text, MOST_AT_ONCE, extra=event("eager_limit_reached", count=MOST_AT_ONCE))
 
 
 @receiver(setting_changed)

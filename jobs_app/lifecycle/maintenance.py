@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
+from jobs_app.logs import event
 from jobs_app.models import MaintenanceWindow
 from jobs_app.registry import registry
 from jobs_app.timeouts import longest_timeout
@@ -70,5 +71,5 @@ def _readable(rows: Iterable[MaintenanceWindow]) -> Sequence[Window]:
 def _say_new(kind: str, problems: dict[str, str]) -> None:
     """Once per streak: these are looked at each second."""
     for name in sorted(problems.keys() - _said.get(kind, frozenset())):
-        logger.warning("%s", problems[name])
+        logger.warning("%s", problems[name], extra=event("window_problem", window=name))
     _said[kind] = frozenset(problems)

@@ -16,6 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app import conf
 from jobs_app.knobs import settle
 from jobs_app.lifecycle.database import apart, jobs_connection
+from jobs_app.logs import event
 from jobs_app.models import RuntimeSetting
 
 logger = logging.getLogger("jobs_app.lifecycle")
@@ -52,7 +53,8 @@ def keep_up() -> None:
             read_overrides(connection)
     except (OperationalError, InterfaceError) as error:
         _put_off()
-        logger.debug("the database does not tell what operators changed of the settings: %s", error)
+        text = "the database does not tell what operators changed of the settings: %s"
+        logger.debug(text, error, extra=event("overrides_unreadable", error=error))
     except DatabaseError as error:
         _put_off()
         _say_new({"": f"what operators changed of the settings could not be read: {error}"})
@@ -80,6 +82,7 @@ def _say_new(problems: Mapping[str, str]) -> None:
     """Once per streak: this is asked each second."""
     for name, problem in problems.items():
         if _said.get(name) != problem:
-            logger.warning("%s", f"the override of {name} is left out: {problem}" if name else problem)
+            text = f"the override of {name} is left out: {problem}" if name else problem
+            logger.warning("%s", text, extra=event("override_refused", setting=name, error=problem))
     _said.clear()
     _said.update(problems)

@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 
 from jobs_app import values
 from jobs_app.capacity import Demand
+from jobs_app.logs import FORMATTERS
 
 LOG_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG, 3: logging.DEBUG}  # by --verbosity
 FORMATS = ("table", "json")
@@ -29,6 +30,12 @@ def add_common_arguments(parser: CommandParser, *, formats: bool = True) -> None
     parser.add_argument("-v", "--verbosity", type=int, choices=range(4), **hidden)
     for name in ("--traceback", "--no-color", "--force-color"):
         parser.add_argument(name, action="store_true", **hidden)
+
+
+def add_log_format(parser: CommandParser) -> None:
+    """Of a process that works until it is stopped."""
+    told = "the form of log lines where the project's LOGGING says nothing; text if left out"
+    parser.add_argument("--log-format", choices=list(FORMATTERS), default="text", help=told)
 
 
 def seconds(text: str) -> float:

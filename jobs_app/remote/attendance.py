@@ -12,6 +12,7 @@ from django.db import InterfaceError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.presence import Presence, announce, beat, is_asked_to_drain
+from jobs_app.logs import event
 
 logger = logging.getLogger("jobs_app.remote")
 
@@ -49,7 +50,8 @@ def note(connection: BaseDatabaseWrapper, worker_id: str) -> None:
     try:
         beat(connection, worker_id, busy=0, draining=False, rss_bytes=0)
     except (OperationalError, InterfaceError) as error:
-        logger.warning("worker=%s: that it is there could not be noted: %s", worker_id, error)
+        facts = event("presence_not_noted", remote_worker=worker_id, error=error)
+        logger.warning("worker=%s: that it is there could not be noted: %s", worker_id, error, extra=facts)
     with _guard:
         was_drained = worker_id in _heard and _heard[worker_id].is_drained
     _remember(worker_id, is_drained=was_drained)

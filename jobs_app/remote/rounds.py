@@ -13,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.pause_walks import Walker
 from jobs_app.lifecycle.pauses import read_pauses
+from jobs_app.logs import event
 from jobs_app.runtime.recovery import recover_silent
 
 logger = logging.getLogger("jobs_app.remote")
@@ -38,7 +39,7 @@ class Rounds:
         except (OperationalError, InterfaceError):
             raise  # the database is away, and whoever asks will hear so
         except Exception:
-            logger.exception("a round of recovery failed; pulls go on without it")
+            logger.exception("a round of recovery failed; pulls go on without it", extra=event("recovery_failed"))
         finally:
             self._ended_at = self._clock()
             self._lock.release()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
+from jobs_app.logs import event
 from jobs_app.registry import JobType
 
 logger = logging.getLogger("jobs_app.runtime")
@@ -20,9 +21,8 @@ def is_enabled(job_type: JobType) -> bool:
         enabled = job_type.is_enabled
     except Exception:
         if job_type.function not in _failing:
-            logger.exception(
-                "job type %s: its enabled= failed; it counts as off while it cannot be told", job_type.name
-            )
+            text = "job type %s: its enabled= failed; it counts as off while it cannot be told"
+            logger.exception(text, job_type.name, extra=event("enabled_failed", job_type=job_type.name))
         _failing.add(job_type.function)
         return False
     _failing.discard(job_type.function)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from typing import Any
 
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import is_busy, is_conflict, jobs_connection
+from jobs_app.logs import event
 
 logger = logging.getLogger("jobs_app.runtime")
 
@@ -73,22 +75,26 @@ class Loop(threading.Thread):
             self.run_once()
         except (OperationalError, InterfaceError) as error:
             if is_conflict(error):
-                logger.debug("%s: another transaction came between (%s); again", self.name, error)
+                facts = event("transaction_conflict", loop=self.name, error=error)
+                logger.debug("%s: another transaction came between (%s); again", self.name, error, extra=facts)
                 return
-            self._say_once(logging.WARNING, "%s: the database does not answer (%s); going on when it does", error)
+            facts = event("database_lost", loop=self.name, error=error)
+            self._say_once("%s: the database does not answer (%s); going on when it does", error, facts)
             self._back_off(lost=not is_busy(error))
         except Exception as error:
-            self._say_once(logging.ERROR, "%s failed (%s); trying again", error)
+            facts = event("loop_failed", loop=self.name, error=error)
+            self._say_once("%s failed (%s); trying again", error, facts, logging.ERROR)
             self._back_off(lost=isinstance(error, DatabaseError))
         else:
             if self.failures:
-                logger.warning("%s: works again", self.name)
+                logger.warning("%s: works again", self.name, extra=event("loop_works_again", loop=self.name))
             self.failures = 0
 
-    def _say_once(self, level: int, text: str, error: BaseException) -> None:
+    def _say_once(self, text: str, error: BaseException, facts: dict[str, Any], level: int = logging.WARNING) -> None:
         """Once per streak of failures: an outage of an hour must not fill a disk."""
         if not self.failures:
-            logger.log(level, text, self.name, error, exc_info=error if level >= logging.ERROR else None)
+            exc_info = error if level >= logging.ERROR else None
+            logger.log(level, text, self.name, error, exc_info=exc_info, extra=facts)
 
     def _back_off(self, *, lost: bool) -> None:
         if lost:

@@ -13,6 +13,7 @@ from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from jobs_app.lifecycle.maintenance import held_types
+from jobs_app.logs import event
 from jobs_app.models import Job, ScheduleState
 from jobs_app.registry import registry
 from jobs_app.runtime.enabled import is_enabled
@@ -89,7 +90,9 @@ def _say_held(held: Mapping[str, datetime]) -> None:
     if held.keys() != _held:
         if held:
             until = max(held.values()).isoformat()
-            logger.info("maintenance_window_active: no slots until %s for %s", until, ", ".join(sorted(held)))
+            facts = event("maintenance_window_active", until=until, job_types=sorted(held))
+            text = "maintenance_window_active: no slots until %s for %s"
+            logger.info(text, until, ", ".join(sorted(held)), extra=facts)
         _held = set(held)
 
 

@@ -15,6 +15,7 @@ from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import database_now
 from jobs_app.lifecycle.overrides import read_overrides
 from jobs_app.lifecycle.presence import Presence, announce, beat, leave
+from jobs_app.logs import event
 from jobs_app.models import WorkerKind
 from jobs_app.registry import registry
 from jobs_app.runtime.enabled import is_enabled
@@ -58,7 +59,9 @@ class Chore:
             raise
         except Exception as error:
             if not self.is_failing:
-                logger.error("the scheduler's %s failed (%s); trying again", self.name, error, exc_info=error)
+                facts = event("scheduler_chore_failed", chore=self.name, error=error)
+                text = "the scheduler's %s failed (%s); trying again"
+                logger.error(text, self.name, error, exc_info=error, extra=facts)
             seconds, self.is_failing = TRY_AGAIN_SECONDS, True
         self.due = time.monotonic() + seconds
 
@@ -98,16 +101,23 @@ class Scheduler(Loop):
             self.is_off = True
             say_switched_off()
             return
-        logger.info("scheduler %s started; it reads code and sources every %g s", self._who.id, self.poll)
-        for name, options in declared().items():
-            if is_enabled(registry.get(name)):
-                logger.info("Scheduled %s: %s", name, options.timetable)
-        for source in sources:
-            logger.info("Scheduled %s: by %s", ", ".join(source.job_types), source.name)
+        self._say_started()
         self._reader.start()
         super().run()
         self._reader.join()
         self._leave()
+
+    def _say_started(self) -> None:
+        facts = event("scheduler_started", scheduler=self._who.id, poll_seconds=self.poll)
+        text = "scheduler %s started; it reads code and sources every %g s"
+        logger.info(text, self._who.id, self.poll, extra=facts)
+        for name, options in declared().items():
+            if is_enabled(registry.get(name)):
+                facts = event("schedule_declared", job_type=name, timetable=str(options.timetable))
+                logger.info("Scheduled %s: %s", name, options.timetable, extra=facts)
+        for source in sources:
+            facts = event("schedule_declared", job_types=list(source.job_types), source=source.name)
+            logger.info("Scheduled %s: by %s", ", ".join(source.job_types), source.name, extra=facts)
 
     def stop(self) -> None:
         self._reader.stop()
@@ -134,7 +144,12 @@ class Scheduler(Loop):
         done = sync_declared(self.connection)
         for what, names in done._asdict().items():
             if names:
-                logger.info("schedules %s: %s", what, ", ".join(names))
+                facts = event("schedules_synced", change=what, job_types=list(names))
+                logger.info("schedules %s: %s", what, ", ".join(names), extra=facts)
+        for name in done.retired:
+            if name not in registry:
+                facts = event("unknown_job_type", job_type=name)
+                logger.warning("unknown_job_type: no code has %s; its schedules rest", name, extra=facts)
         return self.poll
 
     def _tick(self) -> float:
@@ -144,7 +159,8 @@ class Scheduler(Loop):
         seconds = time.monotonic() - began
         if seconds > self.poll:
             text = "scheduler_tick_skipped: a tick took %.1f s, longer than the poll of %g s"
-            logger.warning(text, seconds, self.poll)
+            facts = event("scheduler_tick_skipped", duration_ms=round(seconds * 1000), poll_seconds=self.poll)
+            logger.warning(text, seconds, self.poll, extra=facts)
         return self.poll
 
     def _look(self) -> float:
@@ -193,17 +209,21 @@ class Scheduler(Loop):
             leave(self.connection, self._who.id)
             self.connection.close()
         except DatabaseError as error:
-            logger.warning("the scheduler could not sign off: %s", error)
+            logger.warning("the scheduler could not sign off: %s", error, extra=event("sign_off_failed", error=error))
 
 
 def _note(made: Sequence[Made]) -> None:
     metrics.note_made(made)
-    for one in made:
-        logger.debug("job=%s made for schedule %s, slot %s", one.run_id, one.schedule, one.slot.isoformat())
+    if logger.isEnabledFor(logging.DEBUG):
+        for one in made:
+            slot = one.slot.isoformat()
+            facts = event("slot_enqueued", job=str(one.run_id), schedule=one.schedule, slot=slot)
+            logger.debug("job=%s made for schedule %s, slot %s", one.run_id, one.schedule, slot, extra=facts)
 
 
 def say_switched_off() -> None:
-    logger.warning("the scheduler is switched off by SCHEDULER_ENABLED: no schedule makes jobs here")
+    text = "the scheduler is switched off by SCHEDULER_ENABLED: no schedule makes jobs here"
+    logger.warning(text, extra=event("scheduler_switched_off"))
 
 
 def _presence(identity: Identity) -> Presence:

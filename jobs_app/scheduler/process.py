@@ -11,6 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import database_now, jobs_connection, prepare
 from jobs_app.lifecycle.overrides import read_overrides
+from jobs_app.logs import event
 from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.janitor import Janitor
 from jobs_app.runtime.loops import Loop
@@ -49,7 +50,7 @@ def run_scheduler(
             pass  # also where it is switched off: a supervisor would only start it again
         _end(loops, signals)
         code = 1 if signals.forced else 0
-    logger.info("scheduler stopped")
+    logger.info("scheduler stopped", extra=event("scheduler_stopped"))
     return code
 
 
@@ -66,7 +67,7 @@ def tick_once() -> int:
     if not get_settings().scheduler_enabled:
         say_switched_off()
         return 0
-    logger.info("⏰ Starting scheduler...")
+    logger.info("⏰ Starting scheduler...", extra=event("tick_began"))
     connection = jobs_connection()
     prepare(connection)
     read_overrides(connection)
@@ -93,16 +94,24 @@ def _tick_all(connection: BaseDatabaseWrapper) -> Ticked:
 
 def _say(ticked: Ticked, due: Sequence[DueFound], failed: int) -> None:
     for found in due:
-        logger.info("📊 %s %s found", found.found, found.noun)
+        logger.info("📊 %s %s found", found.found, found.noun, extra=event("due_found", count=found.found))
     if ticked.rows or not due:
-        logger.info("📊 %s schedules found", ticked.rows)
-    logger.info("✅ %s jobs scheduled successfully", len(ticked.made) + sum(len(found.made) for found in due))
+        logger.info("📊 %s schedules found", ticked.rows, extra=event("due_found", count=ticked.rows))
+    made = len(ticked.made) + sum(len(found.made) for found in due)
+    logger.info("✅ %s jobs scheduled successfully", made, extra=event("jobs_scheduled", count=made))
+    _say_made(ticked, due)
+    if failed:
+        facts = event("tick_failed", count=failed)
+        logger.error("❌ %s schedules or rows of sources failed", failed, extra=facts)
+    else:
+        logger.info("🎉 Scheduler executed successfully", extra=event("tick_done"))
+
+
+def _say_made(ticked: Ticked, due: Sequence[DueFound]) -> None:
     for found in due:
         for run_id, subject in found.made:
-            logger.info("📦 Job created for %s %s (%s)", found.noun_of_one, subject, run_id)
+            facts = event("slot_enqueued", job=str(run_id), subject=subject)
+            logger.info("📦 Job created for %s %s (%s)", found.noun_of_one, subject, run_id, extra=facts)
     for made in ticked.made:
-        logger.info("📦 Job created for %s (%s)", made.schedule, made.run_id)
-    if failed:
-        logger.error("❌ %s schedules or rows of sources failed", failed)
-    else:
-        logger.info("🎉 Scheduler executed successfully")
+        facts = event("slot_enqueued", job=str(made.run_id), schedule=made.schedule, slot=made.slot.isoformat())
+        logger.info("📦 Job created for %s (%s)", made.schedule, made.run_id, extra=facts)

@@ -13,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.turns import end_turn, take_turn
+from jobs_app.logs import event
 from jobs_app.runtime.loops import Loop
 from jobs_app.scheduler.due_items import DueFound, enqueue_due
 from jobs_app.scheduler.subjects import SubjectsSynced, sync_subjects, tell_empty
@@ -48,7 +49,8 @@ def read_source(connection: BaseDatabaseWrapper, source: Source, go_on: GoOn) ->
         if isinstance(error, DatabaseError):
             connection.close_if_unusable_or_obsolete()
         if source.name not in _failing:
-            logger.exception("source_failed: %s could not be read; its schedules stay as they are", source.name)
+            text = "source_failed: %s could not be read; its schedules stay as they are"
+            logger.exception(text, source.name, extra=event("source_failed", source=source.name, error=error))
         _failing.add(source.name)
         return SourceFailed(error)
     finally:
@@ -70,9 +72,13 @@ def _read(connection: BaseDatabaseWrapper, source: Source, go_on: GoOn) -> Subje
         tell_empty(connection, source)
     _note(source, healthy=not synced.is_empty, refused=synced.refused)
     if synced.created or synced.changed:
-        logger.info("schedules of %s: %s made, %s changed", source.name, synced.created, synced.changed)
+        facts = event("schedules_synced", source=source.name, made=synced.created, changed=synced.changed)
+        text = "schedules of %s: %s made, %s changed"
+        logger.info(text, source.name, synced.created, synced.changed, extra=facts)
     if synced.deleted:
-        logger.info("job_schedules_deleted: %s, of subjects that %s has no longer", synced.deleted, source.name)
+        facts = event("job_schedules_deleted", source=source.name, count=synced.deleted)
+        text = "job_schedules_deleted: %s, of subjects that %s has no longer"
+        logger.info(text, synced.deleted, source.name, extra=facts)
     return synced
 
 
@@ -83,7 +89,9 @@ def _note(source: Source, *, healthy: bool, refused: list[str]) -> None:
         _failing.add(source.name)
     told = f"{source.name} refused"
     if refused and told not in _failing:
-        logger.error("source %s: %s rows cannot be used, the first: %s", source.name, len(refused), refused[0])
+        facts = event("source_rows_refused", source=source.name, count=len(refused))
+        text = "source %s: %s rows cannot be used, the first: %s"
+        logger.error(text, source.name, len(refused), refused[0], extra=facts)
         _failing.add(told)
     elif not refused:
         _failing.discard(told)

@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 
 from jobs_app.errors import JobsError
 from jobs_app.lifecycle.database import database_now, write_transaction
+from jobs_app.logs import event
 from jobs_app.models import ControlEvent, Origin, ScheduleState
 from jobs_app.registry import JobType, registry
 from jobs_app.schedule_options import ScheduleOptions
@@ -65,6 +66,7 @@ def tell_empty(connection: BaseDatabaseWrapper, source: Source) -> None:
         "job_schedule_deletion_skipped: the source %s yielded no subject; the schedules of %s stay as they are",
         source.name,
         ", ".join(source.job_types),
+        extra=event("job_schedule_deletion_skipped", source=source.name, job_types=list(source.job_types)),
     )
     ControlEvent.objects.using(connection.alias).create(
         actor=ACTOR,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from random import random as uniform
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.db import DatabaseError, InterfaceError, transaction
@@ -18,6 +18,7 @@ from jobs_app.errors import JobsError
 from jobs_app.lifecycle.database import apart, database_now, is_data_at_fault, pinned_transaction
 from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.lifecycle.slots import SlotDrafts, enqueue_slots
+from jobs_app.logs import event
 from jobs_app.models import Overlap, ScheduleState
 from jobs_app.scheduler.advance import advance, is_given_up, set_aside
 from jobs_app.scheduler.due import Due, due_ids, live_states, take_due, ticking_types
@@ -199,6 +200,14 @@ def _note(ticked: Ticked, steps: Iterable[Step]) -> list[Made]:
 def _say_failed(step: Step, error: Exception, now: datetime) -> None:
     unexpected = error if not isinstance(error, JobsError) else None
     if is_given_up(step, now):
-        logger.error("schedule %s failed for too long and is switched off: %s", step.row, step.error_text)
+        text = "schedule %s failed for too long and is switched off: %s"
+        logger.error(text, step.row, step.error_text, extra=event("schedule_switched_off", **_facts(step)))
     elif step.error_text != step.row.last_error:  # said once; a row that fails at each tick must not fill a disk
-        logger.error("schedule %s made no job and stays due: %s", step.row, step.error_text, exc_info=unexpected)
+        facts = event("job_enqueue_failed", **_facts(step))
+        text = "schedule %s made no job and stays due: %s"
+        logger.error(text, step.row, step.error_text, exc_info=unexpected, extra=facts)
+
+
+def _facts(step: Step) -> dict[str, Any]:
+    row = step.row
+    return {"schedule": str(row), "job_type": row.job_type, "subject": row.subject, "error": step.error_text}

@@ -15,6 +15,7 @@ from jobs_app.definitions import JobDefinition, job
 from jobs_app.errors import Cancel, Directive, Fail, Retry
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.deliveries import MAX_ATTEMPTS, QUEUE, WEBHOOK, WEBHOOK_OF_FAILURES
+from jobs_app.logs import event
 from jobs_app.models import JobRun
 from jobs_app.retry import Backoff
 from jobs_app.text import clean, one_line
@@ -69,9 +70,11 @@ def _tell(context: Any, webhook: str, what: str, read: Read) -> dict[str, int]:
         if not answer.is_accepted:
             raise _refusal(told, answer, context.attempt)
     except Directive as problem:
-        logger.warning("webhook=%s %s delivery=%s: %s", webhook, what, context.id, one_line(problem))
+        facts = event("webhook_refused", webhook=webhook, what=what, error=one_line(problem))
+        logger.warning("webhook=%s %s delivery=%s: %s", webhook, what, context.id, one_line(problem), extra=facts)
         raise
-    logger.info("webhook=%s %s delivery=%s: answered %s", webhook, what, context.id, answer.status)
+    facts = event("webhook_delivered", webhook=webhook, what=what, status=answer.status)
+    logger.info("webhook=%s %s delivery=%s: answered %s", webhook, what, context.id, answer.status, extra=facts)
     return {"status": answer.status}
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from jobs_app.lifecycle.heartbeat import Asked, asked_to_stop, extend
 from jobs_app.lifecycle.presence import Presence, announce, beat, is_asked_to_drain, leave
+from jobs_app.logs import about, event
 from jobs_app.registry import registry
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.memory import rss_bytes
@@ -78,7 +79,8 @@ class Beat(Loop):
     def _hear_of_drain(self) -> None:
         """At each tick: a lease may be an hour, and somebody waits for it."""
         if not self._is_draining() and is_asked_to_drain(self.connection, self._who.id):
-            logger.info("asked to drain: no more jobs are taken, and what runs goes on to its end")
+            text = "asked to drain: no more jobs are taken, and what runs goes on to its end"
+            logger.info(text, extra=event("drain_requested"))
             self._drain()
             self._beaten_at = float("-inf")  # and the next beat, which tells of it, is due
 
@@ -121,4 +123,5 @@ class Beat(Loop):
                 self._tell(flight, ours[run_id])
             elif not flight.ended and not flight.context.lease_lost:
                 flight.context.lease_lost = True
-                logger.warning("job=%s lost its lease while it runs here; its report may be refused", run_id)
+                text = "job=%s lost its lease while it runs here; its report may be refused"
+                logger.warning(text, run_id, extra=event("lease_lost", **about(flight.job)))

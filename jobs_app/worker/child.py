@@ -18,7 +18,7 @@ def run_child(
     options: Mapping[str, Any],
     beside: Sequence[str],
     parent: int,
-    log_level: int,
+    log: tuple[int, str],
     ready: Connection,
     health_file: str | None,
 ) -> None:
@@ -26,14 +26,14 @@ def run_child(
     signals = StopSignals()
     signals.install()
     django.setup()
-    _work(options, beside, parent, log_level, ready, health_file, signals)
+    _work(options, beside, parent, log, ready, health_file, signals)
 
 
 def _work(
     options: Mapping[str, Any],
     beside: Sequence[str],
     parent: int,
-    log_level: int,
+    log: tuple[int, str],
     ready: Connection,
     health_file: str | None,
     signals: StopSignals,
@@ -43,7 +43,7 @@ def _work(
     from jobs_app.worker.loop import WorkerOptions
     from jobs_app.worker.process import exit_soon, run_worker
 
-    logs.configure(log_level)
+    logs.configure(*log)
     code = run_worker(
         WorkerOptions(**options),
         signals,

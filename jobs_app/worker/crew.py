@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from jobs_app.logs import event
 from jobs_app.worker.executors import Chunk, Done, EventLoop, Threads
 from jobs_app.worker.flight import Flight
 from jobs_app.worker.isolation.seats import Seats
@@ -57,7 +58,8 @@ class Crew:
             self._threads.submit(Chunk([flight]))
         blocked = self._event_loop.take_back(idle_seconds)
         if blocked:
-            logger.warning("an async job blocks the event loop; %s that wait for it go back", len(blocked))
+            facts = event("event_loop_blocked", count=len(blocked))
+            logger.warning("an async job blocks the event loop; %s that wait for it go back", len(blocked), extra=facts)
         self._seats.tend()
         return waiting[free:] + blocked + self._seats.take_back(idle_seconds)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.moves import Ended
-from jobs_app.windows import Span, Window, deferral, quiet_span
+from jobs_app.logs import event
+from jobs_app.windows import Deferral, Span, Window, deferral, quiet_span
+
+logger = logging.getLogger("jobs_app.worker")
 
 
 class Calendar:
@@ -20,6 +24,7 @@ class Calendar:
     def __init__(self, windows: tuple[Window, ...] = ()) -> None:
         self.windows = windows
         self._quiet: Span | None = None
+        self._said: frozenset[Deferral] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.windows)
@@ -32,7 +37,17 @@ class Calendar:
         deferrals = {kind: deferral(self.windows, *kind) for kind in kinds}
         found = ((job, deferrals[job.queue, job.job_type, job.started_at]) for job in jobs)
         self._quiet = quiet_span(self.windows, max(job.started_at for job in jobs))
+        self._say(met for met in deferrals.values() if met)
         return {job.id: _deferred(job, *met) for job, met in found if met}
+
+    def _say(self, deferrals: Iterable[Deferral]) -> None:
+        """Each window once until it ends, and not at each of thousands of jobs."""
+        met = frozenset(deferrals)
+        for until, window in met - self._said:
+            facts = event("maintenance_window_active", window=window.name, until=until.isoformat())
+            text = "maintenance_window_active: what %s covers is due again at %s"
+            logger.info(text, window.name, until.isoformat(timespec="seconds"), extra=facts)
+        self._said |= met
 
     def _is_quiet(self, jobs: Sequence[ClaimedJob]) -> bool:
         quiet = self._quiet  # another thread may put another one in its place

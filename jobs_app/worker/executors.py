@@ -19,6 +19,7 @@ from django.db import close_old_connections, connections, reset_queries
 
 from jobs_app.computing import running_handlers
 from jobs_app.conf import get_settings
+from jobs_app.logs import event
 from jobs_app.worker.flight import Cut, Flight, Report
 from jobs_app.worker.runner import run, run_async
 from jobs_app.worker.tidying import has_connections, is_copy, tidy
@@ -80,7 +81,7 @@ class Threads:
         try:
             thread.start()
         except RuntimeError as error:  # the chunk waits for a thread that is there, or is taken back
-            logger.error("no thread for another job: %s", error)
+            logger.error("no thread for another job: %s", error, extra=event("thread_not_started", error=error))
         else:
             self._threads.append(thread)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -10,7 +9,6 @@ from uuid import UUID
 
 from jobs_app.computing import computing
 from jobs_app.lifecycle.finish import finish, settled
-from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.quarantine import quarantine
 from jobs_app.models import Gate
 from jobs_app.runtime.loops import Loop
@@ -19,8 +17,7 @@ from jobs_app.worker.counting import Counting
 from jobs_app.worker.flight import Hangar, Report
 from jobs_app.worker.handing_over import HandingOver
 from jobs_app.worker.progress import save_words
-
-logger = logging.getLogger("jobs_app.worker")
+from jobs_app.worker.telling import say_failed, say_refused
 
 ROWS_PER_STATEMENT = 1000
 BYTES_PER_STATEMENT = 8 * 1024 * 1024  # of results, logs and tracebacks; as jsonb they may be several times larger
@@ -107,12 +104,12 @@ class Finisher(Loop):
             stored = self._settle(batch, accepted)
         if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
             for report in stored:
-                job_finished.send_robust(report.flight.job_type, job=report.flight.job, ended=report.ended)
+                job_finished.tell(report.flight.job_type, job=report.flight.job, ended=report.ended)
 
-    def _tell_lost(self, lost: Sequence[Ended]) -> None:
+    def _tell_lost(self, lost: Sequence[Report]) -> None:
         self.counts["lost"] += len(lost)
-        for ended in lost:
-            logger.warning("job=%s lost its lease; its %s is not recorded", ended.id, ended.outcome)
+        for report in lost:
+            say_refused(report.flight.job, report.ended)
 
     def _send(self, reports: list[Report]) -> set[UUID]:
         now = time.monotonic()
@@ -134,7 +131,7 @@ class Finisher(Loop):
         stored = batch
         if len(accepted) < len(batch):
             stored = [report for report in batch if report.ended.id in accepted]
-            self._tell_lost([report.ended for report in batch if report.ended.id not in accepted])
+            self._tell_lost([report for report in batch if report.ended.id not in accepted])
         if self._counting is not None:
             self._counting.ended(batch, stored)
         self._hangar.remove([report.flight for report in batch])
@@ -142,6 +139,5 @@ class Finisher(Loop):
         self._told(stored)
         for report in stored:
             if report.ended.state == "failed":
-                job_type, ended = report.flight.job.job_type, report.ended
-                logger.warning("job=%s type=%s failed: %s", ended.id, job_type, ended.error)
+                say_failed(report.flight.job, report.ended)
         return stored

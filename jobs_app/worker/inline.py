@@ -22,6 +22,7 @@ from jobs_app.lifecycle.pause_walks import Walker
 from jobs_app.lifecycle.pauses import read_pauses
 from jobs_app.lifecycle.recover import Recovered, recover
 from jobs_app.lifecycle.take import take
+from jobs_app.logs import about, event
 from jobs_app.models import Hold, Job, State
 from jobs_app.registry import JobType
 from jobs_app.runtime.identity import Identity
@@ -94,7 +95,8 @@ class InlineWorker:
             report = _run(flight)
         error = errors[0] if errors else None
         if report is None or not (report.stored or store(connection, report)):
-            logger.warning("job=%s was ended by somebody else while it ran; its own end is not recorded", job.id)
+            text = "job=%s was ended by somebody else while it ran; its own end is not recorded"
+            logger.warning(text, job.id, extra=event("report_refused", **about(job)))
             return Done(job, None, error)
         tell(job, report.ended)
         return Done(job, report.ended, error)

@@ -14,6 +14,7 @@ from jobs_app import logs
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.presence import Presence
+from jobs_app.logs import about, event
 from jobs_app.registry import registry
 from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.janitor import Janitor, usual_chores
@@ -260,7 +261,9 @@ class Worker:
         self.left_running = any(flight.job_type.isolation == "thread" for flight in flights)
         for flight in flights:
             fate = "release" if forced else self._fate(flight)
-            logger.warning("job=%s still runs as the worker stops; what becomes of it: %s", flight.job.id, fate)
+            facts = event("job_interrupted", **about(flight.job), fate=fate)
+            text = "job=%s still runs as the worker stops; what becomes of it: %s"
+            logger.warning(text, flight.job.id, fate, extra=facts)
             if fate != "leave":
                 text = f"Worker shutdown (job interrupted on {self.identity.id})"
                 self._report_interrupted(flight, state=STATE_AFTER[fate], error=text)

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from jobs_app.health import Health
 from jobs_app.lifecycle.database import jobs_connection, prepare
+from jobs_app.logs import event
 from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.loops import Loop
@@ -56,7 +57,8 @@ def run_worker(
             signals.received.wait(LOOK_SECONDS)
         _end(worker, signals, parent, beside)
         code = _code(worker, signals, parent)  # now: who is in a hurry after this gives up a scrape, and no job
-    logger.info("worker stopped: %s", dict(worker.finisher.counts))
+    counts = dict(worker.finisher.counts)
+    logger.info("worker stopped: %s", counts, extra=event("worker_stopped", counts=counts))
     if worker.left_running:
         _exit_now(code)  # handlers that would not stop must not keep the process
     return code
@@ -115,7 +117,7 @@ def _is_over(worker: Worker, signals: StopSignals, parent: int | None) -> bool:
     if signals.received.is_set() or worker.drain_requested.is_set() or worker.is_spent():
         return True
     if _is_orphan(parent):
-        logger.warning("the supervisor is gone; stopping")
+        logger.warning("the supervisor is gone; stopping", extra=event("supervisor_gone"))
         return True
     return worker.options.once and worker.is_drained()
 
@@ -133,7 +135,11 @@ def _say_what_it_serves(worker: Worker) -> None:
         ", ".join(options.queues) or "all queues",
         f" but not {', '.join(options.excluded)}" if options.excluded else "",
         options.concurrency,
+        extra=event(
+            "worker_started", worker_id=worker.identity.id, queues=list(options.queues), slots=options.concurrency
+        ),
     )
     for job_type in registry:
         if job_type.queue != SYSTEM_QUEUE and is_enabled(job_type):
-            logger.info("Worker registered for: %s", job_type.name)
+            facts = event("job_type_registered", job_type=job_type.name)
+            logger.info("Worker registered for: %s", job_type.name, extra=facts)

@@ -19,6 +19,7 @@ from jobs_app.lifecycle.heartbeat import extend
 from jobs_app.lifecycle.lanes import Start, find_lanes
 from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.rules import Rules
+from jobs_app.logs import about, event
 from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.runtime.enabled import is_enabled
 from jobs_app.runtime.identity import Identity
@@ -28,7 +29,7 @@ from jobs_app.worker.flight import Flight, Report, board
 from jobs_app.worker.inline import store
 from jobs_app.worker.progress import save_words
 from jobs_app.worker.runner import run
-from jobs_app.worker.telling import tell
+from jobs_app.worker.telling import say_refused, tell
 
 logger = logging.getLogger("jobs_app.worker")
 
@@ -123,7 +124,8 @@ class ReservedSlot(Loop):
         asked = extend(self.connection, [flight.held]).get(flight.job.id)
         if asked is None and not flight.context.lease_lost:
             flight.context.lease_lost = True
-            logger.warning("job=%s lost its lease while it runs here; its report may be refused", flight.job.id)
+            text = "job=%s lost its lease while it runs here; its report may be refused"
+            logger.warning(text, flight.job.id, extra=event("lease_lost", **about(flight.job)))
         if asked is None or asked.cancel or asked.abort:
             flight.context.cancelled = True
         save_words(self.connection, [flight])
@@ -136,4 +138,4 @@ class ReservedSlot(Loop):
         if is_stored:
             tell(report.flight.job, report.ended)
         else:
-            logger.warning("job=%s lost its lease; its %s is not recorded", report.ended.id, report.ended.outcome)
+            say_refused(report.flight.job, report.ended)

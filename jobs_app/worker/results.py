@@ -15,6 +15,7 @@ from django.utils.duration import duration_iso_string
 
 from jobs_app.conf import get_settings
 from jobs_app.errors import PayloadInvalid
+from jobs_app.logs import event
 from jobs_app.strict_json import dumps
 from jobs_app.text import clean
 
@@ -28,7 +29,8 @@ def result_text(job_id: UUID, value: Any) -> str | None:
     try:
         return dumps(plain(value), limit=get_settings().max_result_bytes, what="result")
     except (PayloadInvalid, RecursionError) as problem:
-        logger.warning("job=%s succeeded; its result is not stored: %s", job_id, problem)
+        facts = event("result_not_stored", job=str(job_id), error=problem)
+        logger.warning("job=%s succeeded; its result is not stored: %s", job_id, problem, extra=facts)
         return dumps({"not_stored": clean(problem)}, limit=10_000)
 
 

@@ -19,9 +19,11 @@ from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.finish import finish_within
 from jobs_app.lifecycle.heartbeat import save_progress
 from jobs_app.lifecycle.moves import Ended
+from jobs_app.logs import about, event
 from jobs_app.retry import LONGEST_DELAY, Decision, decide
 from jobs_app.signals import job_started
 from jobs_app.text import clean, clean_block
+from jobs_app.tracing import processing
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.results import result_text
 from jobs_app.worker.verdicts import accept, is_timeout, meant, refuse_if_unfit
@@ -168,12 +170,14 @@ def _run_atomic(flight: Flight) -> Report | None:
                 raise LeaseLost(f"job {flight.job.id} was given up by this worker")
             _finish_within(connection, flight, ended, started)
     except LeaseLost as error:
-        logger.warning("job=%s lost its lease; what it wrote is rolled back (%s)", flight.job.id, error)
+        facts = event("report_refused", **about(flight.job), error=error)
+        logger.warning("job=%s lost its lease; what it wrote is rolled back (%s)", flight.job.id, error, extra=facts)
         return None
     except BaseException as error:
         if not committed:
             return report(flight, failed(flight, error), started, is_ours=is_ours)
-        logger.exception("job=%s succeeded; a hook after its commit failed", flight.job.id)
+        facts = event("commit_hook_failed", **about(flight.job), error=error)
+        logger.exception("job=%s succeeded; a hook after its commit failed", flight.job.id, extra=facts)
     return Report(flight, ended, started, time.monotonic(), stored=True)
 
 
@@ -190,10 +194,11 @@ def start(flight: Flight) -> float:
     if flight.timeout is not None:
         flight.context.begin(started, flight.timeout)
     if job_started.receivers:
-        job_started.send_robust(flight.job_type, job=flight.job)
+        job_started.tell(flight.job_type, job=flight.job)
     if logger.isEnabledFor(logging.DEBUG):
         job = flight.job
-        logger.debug("Processing %s (attempt %s/%s)", job.job_type, job.counted_attempts, job.max_attempts)
+        text, facts = "Processing %s (attempt %s/%s)", event("job_started", **about(job))
+        logger.debug(text, job.job_type, job.counted_attempts, job.max_attempts, extra=facts)
     return started
 
 
@@ -201,19 +206,27 @@ def report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = Fals
     """None: this worker gave the job up meanwhile, and said so."""
     if is_ours or flight.end():
         return Report(flight, ended, started, time.monotonic())
-    logger.warning("job=%s ended after this worker gave it up; its %s is not recorded", flight.job.id, ended.outcome)
+    facts = event("report_refused", **about(flight.job), outcome=ended.outcome)
+    text = "job=%s ended after this worker gave it up; its %s is not recorded"
+    logger.warning(text, flight.job.id, ended.outcome, extra=facts)
     return None
 
 
 async def _await(flight: Flight) -> Any:
     refuse_if_unfit(flight)
-    returned = await call_handler(flight)
-    accept(flight)
-    return returned
+    with processing(flight.job):
+        returned = await call_handler(flight)
+        accept(flight)
+        return returned
 
 
 def _call(flight: Flight) -> Any:
     refuse_if_unfit(flight)
+    with processing(flight.job):
+        return _called(flight)
+
+
+def _called(flight: Flight) -> Any:
     returned = call_handler(flight)
     if returned is not None and isinstance(returned, NOT_RUN_YET):
         found = type(returned).__name__

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -20,6 +20,7 @@ from django.utils.autoreload import iter_all_python_module_files
 
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.overrides import read_overrides
+from jobs_app.logs import Style, event
 from jobs_app.runtime.loops import Loop
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.worker.child import run_child
@@ -73,7 +74,7 @@ class Supervisor:
     options: WorkerOptions
     processes: int
     signals: StopSignals
-    log_level: int = logging.INFO
+    log: Style = field(default_factory=Style)
     reload: bool = False
     beside: Sequence[type[Loop]] = ()  # loops that share the first process
     overview: Overview | None = None  # where somebody looks
@@ -103,7 +104,8 @@ class Supervisor:
         elif not place.is_alive():
             self._bury(place)
         elif place.hangs():
-            logger.error("a worker process did not come up within %.0f s; it is killed", START_SECONDS)
+            text = "a worker process did not come up within %.0f s; it is killed"
+            logger.error(text, START_SECONDS, extra=event("worker_process_hung"))
             place.process.kill()
 
     def _fill(self, place: Place) -> None:
@@ -113,7 +115,7 @@ class Supervisor:
         beside = [f"{loop.__module__}.{loop.__qualname__}" for loop in place.beside]
         seen = self.overview
         health_file = None if seen is None else str(seen.health_file(place.number))
-        given = (asdict(self.options), beside, os.getpid(), self.log_level, to_tell, health_file)
+        given = (asdict(self.options), beside, os.getpid(), self.log, to_tell, health_file)
         place.process = spawn.Process(target=run_child, args=given)
         with nullcontext() if seen is None else seen.environment():
             place.process.start()
@@ -127,21 +129,24 @@ class Supervisor:
         place.process = None
         if code == DRAINED:
             place.is_drained = True
-            logger.info("a worker process was drained; no new one takes its place")
+            text = "a worker process was drained; no new one takes its place"
+            logger.info(text, extra=event("worker_process_drained"))
             if place.beside:
-                logger.warning("the scheduler that shared its process ended with it")
+                text = "the scheduler that shared its process ended with it"
+                logger.warning(text, extra=event("scheduler_stopped"))
             return
         lived_short = now - place.born < SHORT_LIFE_SECONDS and code != 0
         place.short_lives = place.short_lives + 1 if lived_short else 0
         wait = min(LONGEST_WAIT_SECONDS, 0.5 * 2**place.short_lives) if lived_short else 0.0
         place.not_before = now + wait
         level = logging.WARNING if code else logging.INFO
-        logger.log(level, "a worker process ended with code %s; a new one starts in %.1f s", code, wait)
+        facts = event("worker_process_ended", code=code, wait_seconds=wait)
+        logger.log(level, "a worker process ended with code %s; a new one starts in %.1f s", code, wait, extra=facts)
 
     def _restart_if_changed(self, places: Iterable[Place], files: dict[Path, float]) -> dict[Path, float]:
         changed = snapshot()
         if changed != files:
-            logger.info("code changed; restarting")
+            logger.info("code changed; restarting", extra=event("code_changed"))
             for place in places:
                 place.not_before = 0.0  # what made it end may be mended
                 if place.process is not None and place.is_alive():
@@ -176,7 +181,9 @@ def _learn_grace() -> None:
     try:
         read_overrides(jobs_connection())
     except (DatabaseError, InterfaceError) as error:
-        logger.debug("the grace in force could not be read: %s", error)
+        logger.debug(
+            "the grace in force could not be read: %s", error, extra=event("overrides_unreadable", error=error)
+        )
     finally:
         jobs_connection().close()
 

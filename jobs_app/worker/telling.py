@@ -1,4 +1,4 @@
-"""The news that an attempt has ended, once that is stored, where no finisher tells it."""
+"""The news that an attempt has ended, once that is stored."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.moves import Ended
+from jobs_app.logs import about, event
 from jobs_app.registry import registry
 from jobs_app.signals import job_finished
 
@@ -13,7 +14,23 @@ logger = logging.getLogger("jobs_app.worker")
 
 
 def tell(job: ClaimedJob, ended: Ended) -> None:
+    """All of it, where no finisher tells it of many at once."""
     if ended.state == "failed":
-        logger.warning("job=%s type=%s failed: %s", ended.id, job.job_type, ended.error)
+        say_failed(job, ended)
     if job_finished.receivers:
-        job_finished.send_robust(registry.find(job.job_type), job=job, ended=ended)
+        job_finished.tell(registry.find(job.job_type), job=job, ended=ended)
+
+
+def say_failed(job: ClaimedJob, ended: Ended) -> None:
+    facts = event("job_failed", **about(job), outcome=ended.outcome, duration_ms=_duration_ms(ended), error=ended.error)
+    logger.warning("job=%s type=%s failed: %s", ended.id, job.job_type, ended.error, extra=facts)
+
+
+def say_refused(job: ClaimedJob, ended: Ended) -> None:
+    facts = event("report_refused", **about(job), outcome=ended.outcome, duration_ms=_duration_ms(ended))
+    logger.warning("job=%s lost its lease; its %s is not recorded", ended.id, ended.outcome, extra=facts)
+
+
+def _duration_ms(ended: Ended) -> int | None:
+    """None: it never started."""
+    return None if ended.started_ago is None else round((ended.started_ago - ended.finished_ago) * 1000)

@@ -12,6 +12,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
 
+from jobs_app.logs import event
+
 logger = logging.getLogger("jobs_app.worker")
 
 _installed = False
@@ -58,7 +60,7 @@ def tidy(*, next_waits: bool = False) -> None:
             else:
                 connection.close_if_unusable_or_obsolete()
     except Exception:  # the next job is worth more than a clean connection
-        logger.exception("a database connection could not be tidied up")
+        logger.exception("a database connection could not be tidied up", extra=event("connection_not_tidied"))
 
 
 def install() -> None:
@@ -81,7 +83,8 @@ def _forget_connections() -> None:
 
 def _drop(connection: BaseDatabaseWrapper) -> None:
     """`close()` alone would leave the next job inside a transaction that is no more."""
-    logger.warning("a job left a transaction open on %r; it is rolled back", connection.alias)
+    facts = event("transaction_left_open", database=connection.alias)
+    logger.warning("a job left a transaction open on %r; it is rolled back", connection.alias, extra=facts)
     del connections[connection.alias]
     if connection.connection is not None:
         connection.connection.close()

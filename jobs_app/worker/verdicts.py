@@ -14,6 +14,7 @@ import time
 
 from jobs_app.conf import get_settings
 from jobs_app.errors import Cancel, Directive, JobCancelled, JobTimeout
+from jobs_app.logs import about, event
 from jobs_app.text import clean
 from jobs_app.timeouts import passed_text
 from jobs_app.worker.flight import Flight
@@ -61,7 +62,9 @@ def tell_if_overdue(flight: Flight) -> None:
     if not flight.is_overdue_told and flight.is_past_deadline(get_settings().timeout_grace_seconds):
         flight.is_overdue_told = True
         elapsed, limit = round(_elapsed(flight), 1), flight.timeout or 0.0
-        logger.warning("job=%s is overdue: it runs for %g s, its limit is %g s", flight.job.id, elapsed, limit)
+        facts = event("job_overdue", **about(flight.job), duration_ms=round(elapsed * 1000), limit_seconds=limit)
+        text = "job=%s is overdue: it runs for %g s, its limit is %g s"
+        logger.warning(text, flight.job.id, elapsed, limit, extra=facts)
 
 
 def passed(flight: Flight) -> str:

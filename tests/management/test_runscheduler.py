@@ -28,7 +28,8 @@ class Chores:
 @pytest.fixture(autouse=True)
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     made: list[Any] = []
-    monkeypatch.setattr(runscheduler.logs, "configure", lambda level: None)
+    monkeypatch.setattr(runscheduler.logs, "configure", lambda *style: None)
+    monkeypatch.setattr(runscheduler, "require_tables", lambda: None)
     monkeypatch.setattr(runscheduler, "chores_without_worker", lambda: Chores(made))
     monkeypatch.setattr(runscheduler, "run_scheduler", lambda signals, **options: made.append(options) or 0)
     monkeypatch.setattr(runscheduler, "tick_once", lambda: made.append("once") or 4)

@@ -45,6 +45,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
     monkeypatch.setattr(runworker, "Supervisor", Supervisor)
     monkeypatch.setattr(runworker, "run_worker", run_worker)
+    monkeypatch.setattr(runworker, "require_tables", lambda: None)
     return found
 
 

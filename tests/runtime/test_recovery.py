@@ -10,11 +10,13 @@ import pytest
 from django.db import connection
 
 from jobs_app import job
+from jobs_app.lifecycle import lost_workers
 from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import IdempotencyKey
 from jobs_app.runtime import recovery
 from jobs_app.runtime.recovery import recover_silent
-from jobs_app.signals import jobs_recovered
+from jobs_app.signals import jobs_recovered, worker_lost
 from tests.by_hand import HandWorker
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -98,3 +100,29 @@ def test_while_keys_are_left_the_next_round_goes_on(monkeypatch: pytest.MonkeyPa
     for _ in range(3):
         recover_silent(connection)
     assert answers == []
+
+
+def test_a_lost_worker_is_told_once_and_its_jobs_with_it(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lost_workers, "_known", set())
+    heard: list[Any] = []
+
+    def hear(worker: Any, jobs: Any, **kwargs: Any) -> None:
+        heard.append((worker.id, worker.host, jobs))
+
+    @job
+    def slow() -> None: ...
+
+    with frozen_clock(NOW):
+        worker, run = HandWorker(lease=30), slow.enqueue()
+        announce(connection, Presence(id=worker.id, host="box"))
+        assert len(worker.claim()) == 1
+    worker_lost.connect(hear)
+    with frozen_clock(NOW + timedelta(seconds=31)), caplog.at_level(logging.WARNING, "jobs_app.runtime"):
+        recover_silent(connection)
+        recover_silent(connection)
+    assert heard == [(worker.id, "box", {run.id})]
+    facts = [vars(record) for record in caplog.records]
+    assert [each["event"] for each in facts] == ["worker_lost", "jobs_recovered"]
+    assert (facts[0]["lost_worker"], facts[0]["count"], facts[1]["requeued"]) == (worker.id, 1, 1)

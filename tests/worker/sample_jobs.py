@@ -17,11 +17,19 @@ from typing import Any
 
 from django.contrib.auth.models import Group
 from django.db import connection, transaction
+from opentelemetry import trace
 
 from jobs_app import Backoff, current_job, job
 from jobs_app.models import Job
 
 logger = logging.getLogger("sample")
+
+APART = os.environ.get("APART", "thread")  # "process" where a test wants it: then each worker keeps a child ready
+
+if os.environ.get("TRACED"):
+    from opentelemetry.sdk.trace import TracerProvider
+
+    trace.set_tracer_provider(TracerProvider())
 
 AT_ONCE = Backoff(base=0, factor=1, jitter="none")
 
@@ -47,6 +55,24 @@ def wait_for(path: str) -> None:
 def ping() -> str:
     note("ran")
     return "pong"
+
+
+@job(isolation=APART)
+def traced() -> None:
+    """In the span of its own run, where this process exports spans."""
+    span: Any = trace.get_current_span()
+    note("ran", span=span.name, links=[f"{link.context.span_id:016x}" for link in span.links])
+
+
+@job
+def say_ai() -> None:
+    logger.warning("[AI] 3 pages read")
+
+
+@job(isolation=APART, max_attempts=1)
+def fail_apart(word: str) -> None:
+    logger.warning("[AI] no page read")
+    raise ValueError("no page")
 
 
 @job

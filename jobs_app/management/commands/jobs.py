@@ -8,14 +8,15 @@ from typing import Any, Protocol, cast
 
 from django.core.exceptions import PermissionDenied
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError
 
 from jobs_app.errors import JobsError
 from jobs_app.lifecycle.overrides import keep_up
 from jobs_app.management import verbs
 from jobs_app.management.acts import who_acts
 from jobs_app.management.arguments import add_common_arguments
-from jobs_app.management.exit_codes import DATABASE_UNAVAILABLE, ERROR, INTERRUPTED
+from jobs_app.management.database import cannot_answer
+from jobs_app.management.exit_codes import INTERRUPTED
 from jobs_app.management.output import Output
 
 
@@ -50,10 +51,7 @@ class Command(BaseCommand):
         except (JobsError, PermissionDenied) as error:
             raise CommandError(str(error)) from error
         except (DatabaseError, InterfaceError) as error:
-            is_away = isinstance(error, OperationalError | InterfaceError)
-            why = str(error).partition("\n")[0]
-            text = f"the database could not answer: {why}\nIs it up, and has manage.py migrate been run?"
-            raise CommandError(text, returncode=DATABASE_UNAVAILABLE if is_away else ERROR) from error
+            raise cannot_answer(error) from error
         except KeyboardInterrupt:
             raise CommandError("interrupted", returncode=INTERRUPTED) from None
 

@@ -11,7 +11,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app import logs
 from jobs_app.lifecycle.peek import is_due
 from jobs_app.lifecycle.presence import is_any_alive
-from jobs_app.management.arguments import LOG_LEVELS, period
+from jobs_app.management.arguments import LOG_LEVELS, add_log_format, period
+from jobs_app.management.database import require_tables
 from jobs_app.management.exposure import add_exposure_arguments, read_exposure
 from jobs_app.models import WorkerKind
 from jobs_app.registry import SYSTEM_QUEUE
@@ -34,11 +35,13 @@ class Command(BaseCommand):
         told = "seconds between looks into code and sources; as the settings say if left out"
         parser.add_argument("--poll", type=period, help=told)
         add_exposure_arguments(parser)
+        add_log_format(parser)
 
     def handle(self, **options: Any) -> None:
-        logs.configure(LOG_LEVELS[options["verbosity"]])
+        logs.configure(LOG_LEVELS[options["verbosity"]], options["log_format"])
         if options["once"] and options["metrics_port"]:
             raise CommandError("--once ends before anybody could read its metrics; leave --metrics-port out")
+        require_tables()
         code = self._once() if options["once"] else self._run(options)
         if code:
             sys.exit(code)

@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs_app import logs
 from jobs_app.conf import ON_SHUTDOWN, get_settings
-from jobs_app.management.arguments import LOG_LEVELS, names, period, positive, seconds
+from jobs_app.management.arguments import LOG_LEVELS, add_log_format, names, period, positive, seconds
+from jobs_app.management.database import require_tables
 from jobs_app.management.exposure import add_exposure_arguments, read_exposure
 from jobs_app.metrics import gauges
 from jobs_app.runtime.stopping import StopSignals
@@ -46,6 +47,7 @@ class Command(BaseCommand):
         add_exposure_arguments(parser)
         add("--reload", action="store_true", help="restart when code changes; for development")
         add("--name", default="", help="a name to show beside the worker's id")
+        add_log_format(parser)
 
     def handle(self, **options: Any) -> None:
         signals = StopSignals()
@@ -67,17 +69,18 @@ class Command(BaseCommand):
             raise CommandError("--once works off what is due now; to make that of schedules first, runscheduler --once")
         if options["once"] and options["metrics_port"]:
             raise CommandError("--once ends before anybody could read its metrics; leave --metrics-port out")
-        level = LOG_LEVELS[options["verbosity"]]
-        logs.configure(level)
-        return self._run(options, worker_options(options), signals, level)
+        log = logs.Style(LOG_LEVELS[options["verbosity"]], options["log_format"])
+        logs.configure(*log)
+        require_tables()
+        return self._run(options, worker_options(options), signals, log)
 
-    def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, level: int) -> int:
+    def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, log: logs.Style) -> int:
         beside = [Scheduler] if options["with_scheduler"] else []
         processes = options["processes"] or (1 if worker.once else get_settings().worker_processes)
         exposure = read_exposure(options, signals)
         if processes > 1 or options["reload"]:
             overview = Overview(exposure, with_scheduler=bool(beside)) if exposure else None
-            return Supervisor(worker, processes, signals, level, options["reload"], beside, overview).run()
+            return Supervisor(worker, processes, signals, log, options["reload"], beside, overview).run()
         if exposure and not beside:
             gauges.leave_out()
         report = OnceReport(self.stdout.write, Serving(worker.queues, worker.excluded)) if worker.once else None

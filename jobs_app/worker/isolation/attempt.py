@@ -9,6 +9,7 @@ from typing import Any
 
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.moves import Ended
+from jobs_app.logs import about, event
 from jobs_app.worker.flight import Cut, Flight
 from jobs_app.worker.isolation.endings import CRASHED, TOO_LARGE, crashed, not_started, stopped
 from jobs_app.worker.isolation.kernel import is_larger_below
@@ -45,7 +46,8 @@ class Attempt:
         except (EOFError, OSError):
             pass
         except (ValueError, KeyError, TypeError):
-            logger.exception("job=%s: its process says what is not understood", self._flight.job.id)
+            facts = event("child_not_understood", **about(self._flight.job))
+            logger.exception("job=%s: its process says what is not understood", self._flight.job.id, extra=facts)
         self.close(is_child_lost=ended is None)
         return ended or self._without_a_word()
 
@@ -90,6 +92,9 @@ class Attempt:
             context.hear(unpack_words(message["words"], self._flight.job))
         if "refused" in message:
             self._child.is_spent = True
+            job = self._flight.job
+            facts = event("unknown_job_type", **about(job), error=message["refused"])
+            logger.warning("job=%s goes back: its process has other code (%s)", job.id, message["refused"], extra=facts)
             return not_started(self._flight, message["refused"])
         if "ended" not in message:
             return None

@@ -11,22 +11,22 @@ from jobs_app.worker.isolation import kernel
 from jobs_app.worker.isolation.channel import Channel
 
 
-def run_handler_process(end: socket.socket, log_level: int) -> int:
+def run_handler_process(end: socket.socket, log: tuple[int, str]) -> int:
     """Load the project, say that it is ready, and work until the worker closes the channel."""
     kernel.adopt_orphans()
     kernel.offer_to_oom_killer()
     faulthandler.enable()  # the log then tells where a segmentation fault happened
     django.setup()
-    _work(Channel(end), log_level)
+    _work(Channel(end), log)
     return 0
 
 
-def _work(channel: Channel, log_level: int) -> None:
+def _work(channel: Channel, log: tuple[int, str]) -> None:
     from jobs_app import logs
     from jobs_app.worker import propagation, tidying
     from jobs_app.worker.isolation.child import Child
 
-    logs.configure(log_level)
+    logs.configure(*log)
     propagation.install()
     tidying.install()
     _use_one_connection()

@@ -27,8 +27,9 @@ LONGEST_LOOK_SECONDS = 1.0  # where something cannot be killed; each look reads 
 
 
 def main() -> NoReturn:
-    """With two sockets of the worker: one for the child, one for its guard; and a level for the child's logs."""
-    talk, control, log_level = (int(each) for each in sys.argv[1:4])
+    """With two sockets of the worker: one for the child, one for its guard; and how the child logs."""
+    talk, control, level = (int(each) for each in sys.argv[1:4])
+    log = (level, sys.argv[4])
     for handed in (talk, control):
         os.set_inheritable(handed, False)  # what a handler starts must not have them
     adopt_orphans()
@@ -42,7 +43,7 @@ def main() -> NoReturn:
     os.setsid()
     from jobs_app.worker.isolation.entry import run_handler_process
 
-    sys.exit(run_handler_process(socket.socket(fileno=talk), log_level))
+    sys.exit(run_handler_process(socket.socket(fileno=talk), log))
 
 
 class Guard:

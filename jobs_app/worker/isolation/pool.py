@@ -7,6 +7,7 @@ import threading
 import time
 
 from jobs_app.conf import get_settings
+from jobs_app.logs import event
 from jobs_app.worker.isolation.process import GONE_SECONDS, ChildLost, ChildProcess
 
 logger = logging.getLogger("jobs_app.worker")
@@ -94,7 +95,9 @@ class Pool:
             child = self._idle.pop()
             if child.is_fit():
                 return child
-            logger.warning("an idle child process is gone: %s", child.guard_pid)
+            logger.warning(
+                "an idle child process is gone: %s", child.guard_pid, extra=event("child_gone", pid=child.guard_pid)
+            )
             child.kill()
             child.wait_until_gone()
         return None

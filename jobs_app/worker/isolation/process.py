@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from jobs_app.logs import event, style_in_force
 from jobs_app.worker.isolation.channel import Channel
 from jobs_app.worker.isolation.guard import KILL, TERMINATE
 from jobs_app.worker.isolation.sockets import readable
@@ -39,10 +40,10 @@ class ChildProcess:
         self._control, control = socket.socketpair()
         self._channel = Channel(ours)
         handed = (theirs.fileno(), control.fileno())
-        level = logging.getLogger("jobs_app").getEffectiveLevel()
+        log = map(str, style_in_force())
         try:
             self._guard = subprocess.Popen(
-                [sys.executable, "-c", START, *map(str, handed), str(level), "\n".join(sys.path)],
+                [sys.executable, "-c", START, *map(str, handed), *log, "\n".join(sys.path)],
                 pass_fds=handed,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -138,7 +139,8 @@ class ChildProcess:
         try:
             self._guard.wait(seconds)
         except subprocess.TimeoutExpired:
-            logger.error("process %s was killed with all that it started, and is not gone", self._pid)
+            text = "process %s was killed with all that it started, and is not gone"
+            logger.error(text, self._pid, extra=event("child_not_gone", pid=self._pid))
         if self._code is None and self._pid is not None:
             self._end_without_guard(self._pid)
         self._channel.close()

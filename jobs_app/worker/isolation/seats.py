@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 
+from jobs_app.logs import about, event
 from jobs_app.worker.executors import Done, Threads
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.isolation.attempt import Attempt
@@ -28,7 +29,7 @@ class Seats(Threads):
         try:
             self._pool.warm()
         except OSError as error:
-            logger.error("no child process could be started: %s", error)
+            logger.error("no child process could be started: %s", error, extra=event("child_not_started", error=error))
 
     def tend(self) -> None:
         self._pool.tend()
@@ -54,7 +55,9 @@ class Seats(Threads):
             child = self._pool.take()
         except Exception as error:
             is_known = isinstance(error, ChildLost | OSError)
-            logger.error("job=%s goes back: no child process for it (%s)", flight.job.id, error, exc_info=not is_known)
+            facts = event("child_not_started", **about(flight.job), error=error)
+            text = "job=%s goes back: no child process for it (%s)"
+            logger.error(text, flight.job.id, error, exc_info=not is_known, extra=facts)
             told = Report(flight, not_started(flight, error), None, time.monotonic()) if flight.end() else None
         else:
             told = self._run_in(child, flight)
@@ -84,4 +87,4 @@ class Seats(Threads):
         try:
             self._pool.give_back(child)
         except Exception:  # how the job ended is worth more
-            logger.exception("a child process could not be given back")
+            logger.exception("a child process could not be given back", extra=event("child_not_given_back"))

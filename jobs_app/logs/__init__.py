@@ -1,0 +1,53 @@
+"""What log lines say beside their sentence: the worker, the job, the name of what happened; and in which form."""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+from jobs_app.logs.formats import FORMAT, FORMATTERS, JsonFormatter, KeyValueFormatter, OneLineFormatter
+from jobs_app.logs.records import JobFilter, about, event, name_worker
+
+__all__ = [
+    "FORMAT",
+    "FORMATTERS",
+    "JobFilter",
+    "JsonFormatter",
+    "KeyValueFormatter",
+    "OneLineFormatter",
+    "Style",
+    "about",
+    "configure",
+    "event",
+    "name_worker",
+    "style_in_force",
+]
+
+
+class Style(NamedTuple):
+    """How a process logs where the host configured nothing; handed on to the processes that it starts."""
+
+    level: int = logging.INFO
+    format: str = "text"  # a name in FORMATTERS
+
+
+_style = Style()
+
+
+def configure(level: int, format: str = "text") -> None:  # noqa: A002  # as the option of the commands is called
+    """Log to standard error if the host project configured nothing of its own for us or for the root logger."""
+    global _style
+    _style = Style(level, format)
+    logger = logging.getLogger("jobs_app")
+    if logger.handlers or logging.getLogger().handlers:
+        return
+    logger.setLevel(level)
+    handler = logging.StreamHandler()
+    handler.addFilter(JobFilter())
+    handler.setFormatter(FORMATTERS[format]())
+    logging.getLogger().addHandler(handler)
+
+
+def style_in_force() -> Style:
+    """With the level that our loggers have by now: a host may have set another one."""
+    return Style(logging.getLogger("jobs_app").getEffectiveLevel(), _style.format)

@@ -1,0 +1,42 @@
+"""Logging is set up where the host set up none, in the form that was asked for."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from jobs_app import logs
+
+
+@contextmanager
+def bare() -> Iterator[logging.Logger]:
+    """A process in which nobody configured anything."""
+    root, ours = logging.getLogger(), logging.getLogger("jobs_app")
+    kept, level = root.handlers[:], ours.level
+    root.handlers.clear()
+    try:
+        yield root
+    finally:
+        root.handlers[:] = kept
+        ours.setLevel(level)
+        logs.configure(logging.INFO)
+
+
+@pytest.mark.parametrize("form", list(logs.FORMATTERS))
+def test_the_form_is_that_of_the_option(form: str) -> None:
+    with bare() as root:
+        logs.configure(logging.DEBUG, form)
+        [handler] = root.handlers
+        assert type(handler.formatter) is type(logs.FORMATTERS[form]())
+        assert logs.style_in_force() == (logging.DEBUG, form)
+
+
+def test_a_host_that_has_handlers_keeps_them() -> None:
+    own = logging.NullHandler()
+    with bare() as root:
+        root.addHandler(own)
+        logs.configure(logging.DEBUG, "json")
+        assert root.handlers == [own]
