@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -28,23 +29,29 @@ if TYPE_CHECKING:
 
 SYSTEM = "jobs_app"
 NO_ERRORS = (Snooze, Cancel)  # how a handler says what comes next
-_NOTHING: AbstractContextManager[None] = nullcontext()
+LOOK_SECONDS = 1.0
+
+_is_on = False
+_look_at = 0.0  # by the monotonic clock
 
 
 def sending(jobs: Sequence[NewJob]) -> AbstractContextManager[Sequence[NewJob]]:
     """Around one call that stores these jobs of one type. They come back with the trace they belong to in their meta:
     `traceparent`, and `tracestate` where there is one."""
-    return _sending(jobs) if jobs and _is_on() else nullcontext(jobs)
+    return _sending(jobs) if jobs and is_on() else nullcontext(jobs)
 
 
-def processing(job: ClaimedJob) -> AbstractContextManager[None]:
-    """Around one call of a handler: a trace of its own, which an enqueue of long ago would only blur, with a link to
-    the span of that enqueue."""
-    return _processing(job) if _is_on() else _NOTHING
+def is_on() -> bool:
+    """Is a provider configured? It stays once it is. OpenTelemetry takes 1 us to say that none is, so that it is asked
+    once a second."""
+    return _is_on or (trace is not None and time.monotonic() >= _look_at and _look())
 
 
-def _is_on() -> bool:
-    return trace is not None and not isinstance(trace.get_tracer_provider(), NO_PROVIDER)
+def _look() -> bool:
+    global _is_on, _look_at
+    _is_on = not isinstance(trace.get_tracer_provider(), NO_PROVIDER)
+    _look_at = time.monotonic() + LOOK_SECONDS
+    return _is_on
 
 
 @contextmanager
@@ -59,7 +66,9 @@ def _sending(jobs: Sequence[NewJob]) -> Iterator[Sequence[NewJob]]:
 
 
 @contextmanager
-def _processing(job: ClaimedJob) -> Iterator[None]:
+def processing(job: ClaimedJob) -> Iterator[None]:
+    """Around one call of a handler, where tracing is on: a trace of its own, which an enqueue of long ago would only
+    blur, with a link to the span of that enqueue."""
     about = {"messaging.message.id": str(job.id), "jobs_app.attempt": job.counted_attempts}
     own = otel_context.Context()
     with _span("process", job, about, kind=trace.SpanKind.CONSUMER, links=_links(job.meta), context=own):

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from jobs_app import Backoff, current_job, job
+from jobs_app import Backoff, current_job, job, tracing
 from jobs_app.errors import Snooze
 from jobs_app.models import Job, JobRun
 from tests.waiting import until
@@ -59,6 +59,8 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spans]:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(tracing, "_is_on", False)
+    monkeypatch.setattr(tracing, "_look_at", 0.0)
     yield Spans(exporter)
     provider.shutdown()
 

@@ -20,6 +20,7 @@ from jobs_app.insights import processes
 from jobs_app.insights.budget import budget
 from jobs_app.insights.gauges import Gauges, OfType, read
 from jobs_app.lifecycle.database import jobs_connection
+from jobs_app.logs import event
 from jobs_app.models import Scope
 from jobs_app.registry import SYSTEM_QUEUE, registry
 
@@ -80,7 +81,9 @@ class DatabaseGauges(Collector):
             self._succeeded, self._is_failing = time.time(), False
         except Exception as error:  # whatever else is scraped with these is still told
             if not self._is_failing:
-                logger.warning("the gauges could not be read: %s", error)
+                logger.warning(
+                    "the gauges could not be read: %s", error, extra=event("gauges_failed", error=str(error))
+                )
             self._kept, self._is_failing = None, True
         now = self._clock()
         self._next = now + max(KEPT_SECONDS, (now - began) / SHARE)

@@ -16,6 +16,7 @@ from django.db import connections
 from prometheus_client import disable_created_metrics, make_wsgi_app
 from prometheus_client.registry import Collector
 
+from jobs_app.logs import event
 from jobs_app.runtime.pulse import Examine
 
 logger = logging.getLogger("jobs_app.metrics")
@@ -42,7 +43,7 @@ class _ServerOnIPv6(_Server):
 class _Handler(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Not each scrape, every fifteen seconds."""
-        logger.debug(format, *args)
+        logger.debug(format, *args, extra=event("scraped"))
 
 
 class Port:
@@ -69,7 +70,7 @@ class Port:
         """So that the last counts are not lost. Nobody is waited for where nobody ever came."""
         if not self.was_scraped or seconds <= 0:
             return
-        logger.info("waiting for the last scrape, %g s at most", seconds)
+        logger.info("waiting for the last scrape, %g s at most", seconds, extra=event("last_scrape_awaited"))
         self._scraped.clear()
         for _ in range(int(seconds * 10)):
             if self._scraped.wait(0.1) or is_hurried():
@@ -111,7 +112,8 @@ def serving(port: Port, host: str, number: int) -> Iterator[None]:
     disable_created_metrics()  # a second series for each, which nobody reads
     thread = threading.Thread(target=server.serve_forever, name="jobs-metrics", daemon=True)
     thread.start()
-    logger.info("metrics and health are served on %s:%s", host, number)
+    facts = event("metrics_served", host=host, port=number)
+    logger.info("metrics and health are served on %s:%s", host, number, extra=facts)
     try:
         yield
     finally:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from jobs_app.health import Health
+from jobs_app.logs import event
 from jobs_app.runtime.loops import Loop
 
 logger = logging.getLogger("jobs_app.runtime")
@@ -65,4 +66,5 @@ class HealthFile:
             try:
                 self._examine().write(self._path)
             except OSError as error:  # the probe sees that it is old
-                logger.warning("the heartbeat file %s cannot be written: %s", self._path, error)
+                facts = event("heartbeat_file_failed", error=str(error))
+                logger.warning("the heartbeat file %s cannot be written: %s", self._path, error, extra=facts)

@@ -7,6 +7,7 @@ import json
 import logging
 import time
 import traceback
+from contextlib import nullcontext
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any
 
@@ -23,7 +24,7 @@ from jobs_app.logs import about, event
 from jobs_app.retry import LONGEST_DELAY, Decision, decide
 from jobs_app.signals import job_started
 from jobs_app.text import clean, clean_block
-from jobs_app.tracing import processing
+from jobs_app.tracing import is_on, processing
 from jobs_app.worker.flight import Flight, Report
 from jobs_app.worker.results import result_text
 from jobs_app.worker.verdicts import accept, is_timeout, meant, refuse_if_unfit
@@ -214,7 +215,7 @@ def report(flight: Flight, ended: Ended, started: float, *, is_ours: bool = Fals
 
 async def _await(flight: Flight) -> Any:
     refuse_if_unfit(flight)
-    with processing(flight.job):
+    with processing(flight.job) if is_on() else nullcontext():
         returned = await call_handler(flight)
         accept(flight)
         return returned
@@ -222,6 +223,8 @@ async def _await(flight: Flight) -> Any:
 
 def _call(flight: Flight) -> Any:
     refuse_if_unfit(flight)
+    if not is_on():
+        return _called(flight)
     with processing(flight.job):
         return _called(flight)
 
