@@ -177,7 +177,7 @@ def test_a_registry_of_two_providers_from_the_first_tick_to_a_resume() -> None:
     assert Job.objects.filter(job_type="deal", subject="A").count() == 2  # the first slot, and the one of the resume
 
 
-@pytest.mark.spec("S0.43", "S0.29", "S0.19")
+@pytest.mark.spec("S0.43", "S0.29", "S0.19", "A0.8")
 def test_two_deployments_stand_apart_by_their_phase_and_start_at_random_within_the_jitter(settings: Any) -> None:
     job(name="first", every="1h")(lambda: None)
     settings.JOBS = {"SCHEDULE_PHASE_SECONDS": 0, "SCHEDULE_JITTER_SECONDS": 300}

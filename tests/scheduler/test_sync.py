@@ -211,7 +211,7 @@ def test_a_payload_that_does_not_fit_keeps_no_other_schedule_from_its_row() -> N
     assert "tenant" in ScheduleState.objects.get(job_type="unfit").last_error
 
 
-@pytest.mark.spec("S0.19", "S0.43")
+@pytest.mark.spec("S0.19", "S0.43", "A0.8")
 def test_a_phase_puts_off_the_first_slot_and_nothing_else(settings: Any) -> None:
     settings.JOBS = {"SCHEDULE_PHASE_SECONDS": 1200}
     declare(every=900)

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from jobs_app.management.commands import runscheduler, runworker
 from jobs_app.management.commands.jobs import Command, find_verbs
-from jobs_app.models import Job, WorkerState
+from jobs_app.models import Job, JobAttempt, WorkerState
 from tests.scheduler.schedules import schedule
 from tests.waiting import until
 from tests.worker.conftest import SAMPLE_TYPES
@@ -69,6 +69,21 @@ def test_both_can_be_run_once_by_hand(names: tuple[str, str], start: Start, samp
     assert code == 0, words
     assert data.splitlines()[-1] == "📊 Worker completed - Processed: 1 | Success: 1 | Retry: 0 | Failed: 0"
     assert not Job.objects.filter(pk=run.pk).exists()
+
+
+@pytest.mark.spec("S4.20")
+def test_a_job_that_fails_twice_by_hand_waits_longer_each_time(start: Start, samples: Any) -> None:
+    run = samples.charge.enqueue(fails=2)
+    waits = []
+    for retries in (1, 1, 0):
+        code, data, words = ended(start("runworker", "--once"))
+        assert code == 0, words
+        assert f"| Retry: {retries} |" in data
+        for waiting in Job.objects.filter(pk=run.id):
+            tried_at = JobAttempt.objects.filter(job_id=run.id).latest("number").finished_at
+            waits.append(round((waiting.run_at - tried_at).total_seconds()))
+        Job.objects.update(run_at=timezone.now())  # nobody waits for minutes
+    assert (waits, run.refresh().status) == ([60, 120], "succeeded")
 
 
 @pytest.mark.parametrize("name", ["worker", "scheduler"])
