@@ -41,8 +41,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def views() -> dict[str, Any]:
-    resolver = get_resolver("jobs_app.urls")
-    return {str(pattern.pattern): pattern.callback for pattern in resolver.url_patterns[0].url_patterns}
+    [api] = [each for each in get_resolver("jobs_app.urls").url_patterns if str(each.pattern) == "api/"]
+    return {str(pattern.pattern): pattern.callback for pattern in api.url_patterns}
 
 
 @pytest.mark.django_db(transaction=True)

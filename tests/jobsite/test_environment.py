@@ -14,7 +14,7 @@ EVERY_SETTING = [field.name.upper() for field in fields(Settings)]
 TEXTS = {"ON_SHUTDOWN": "leave", "DATABASE": "default", "SCHEDULER_ENABLED": "off", "WORKER_LISTEN": "off"}
 TEXTS |= {"QUEUES": '{"mail": {"concurrency": 2}}', "MAINTENANCE_WINDOWS": "07:00,22:00"}
 TEXTS |= {"AUTO_RECOVER": "off", "RECONCILE_APPLIES": "expired, lost", "WEBHOOK_PRIVATE_ADDRESSES": "on"}
-TEXTS |= {"SITE_URL": "https://example.com"}
+TEXTS |= {"SITE_URL": "https://example.com", "FINAL_SCRAPE_SECONDS": "20"}
 TEXTS |= {"WEBHOOKS": '[{"name": "ops", "url": "https://example.com/", "secret": "sixteen or more characters"}]'}
 
 

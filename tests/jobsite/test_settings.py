@@ -109,6 +109,7 @@ def test_operators_find_the_knobs_under_their_known_names(settings_with: Any) ->
         "MAX_ATTEMPTS": 7,
         "SCHEDULER_POLL_SECONDS": 60,
         "SCHEDULER_ENABLED": False,
+        "METRICS_PUBLIC": True,
     }
     assert parse(jobs).lease_seconds == 180
 
@@ -116,7 +117,11 @@ def test_operators_find_the_knobs_under_their_known_names(settings_with: Any) ->
 def test_what_the_environment_leaves_open_stays_with_the_app_but_the_demo_looks_for_slots_more_often(
     settings_with: Any,
 ) -> None:
-    assert settings_with(DEBUG="1")["JOBS"] == {"SCHEDULER_POLL_SECONDS": 5.0}
+    assert settings_with(SECRET_KEY="s")["JOBS"] == {"SCHEDULER_POLL_SECONDS": 5.0, "METRICS_PUBLIC": False}
+
+
+def test_on_a_developers_machine_anybody_may_read_the_metrics(settings_with: Any) -> None:
+    assert settings_with(DEBUG="1")["JOBS"]["METRICS_PUBLIC"]
 
 
 @pytest.mark.parametrize("level", ["error", "warn", "info", "debug"])

@@ -27,12 +27,12 @@ BUSIEST = ("SUBJECT", "MINUTES/H", "LEFT OUT", "VERDICT")
 def add_arguments(parser: CommandParser) -> None:
     one_of = parser.add_mutually_exclusive_group().add_argument
     told = "given numbers: a subject asks for JOBS an hour of TIME each, as deal:4:5m; repeat it for each type"
-    one_of("--job-type", type=demand, action="append", metavar="NAME:JOBS:TIME", help=told)
+    one_of("--type", type=demand, action="append", metavar="NAME:JOBS:TIME", help=told)
     one_of("--subject", help="one subject and its job types")
     one_of("--busiest", type=positive, metavar="N", help="the N subjects with the highest loads")
     add = parser.add_argument
-    add("--subjects", type=positive, metavar="N", help="with --job-type: how many subjects; 1 if left out")
-    add("--slots", type=positive, metavar="N", help="with --job-type: slots that each type has in a process")
+    add("--subjects", type=positive, metavar="N", help="with --type: how many subjects; 1 if left out")
+    add("--slots", type=positive, metavar="N", help="with --type: slots that each type has in a process")
     add("--shared", type=positive, metavar="N", help="slots in a process that all types share, instead of those alive")
     add("--processes", type=positive, metavar="N", help="with --slots or --shared: how many processes; 1 if left out")
 
@@ -42,7 +42,7 @@ def handle(options: dict[str, Any], out: Output) -> None:
     for name, modes in MEANT_FOR.items():
         if options[name] is not None and mode not in modes:
             raise CommandError(
-                f"--{name} says nothing {f'beside --{mode}' if mode else 'without --job-type'}: leave it out."
+                f"--{name} says nothing {f'beside --{mode}' if mode else 'without --type'}: leave it out."
             )
     if mode == "type":
         _tell_given(options["type"], options, out)
@@ -114,7 +114,7 @@ def _tell_pool(slots: int | None, out: Output) -> None:
         out.json(data | telling.limit_data(found.limit) | {"capped": found.is_capped, "verdict": found.verdict})
         return
     if not found.types:
-        out.note("No schedule is active. Plan ahead with given numbers: --job-type deal:4:5m --shared 10")
+        out.note("No schedule is active. Plan ahead with given numbers: --type deal:4:5m --shared 10")
     out.table(POOL, map(telling.type_row, found.types))
     out.line()
     out.line(f"The pool: {found.verdict}.")

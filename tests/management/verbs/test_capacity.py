@@ -16,7 +16,7 @@ from tests.management.calling import jobs, jobs_json
 pytestmark = pytest.mark.django_db
 
 POOL = "drains: 576 of 6000 minutes an hour are used, 5424 are left; slots needed: 10 of 100, subjects at most: 187"
-GIVEN = ("--job-type", "deal:4:5m", "--job-type", "retrieval:6:2m", "--subjects", "18", "--processes", "5")
+GIVEN = ("--type", "deal:4:5m", "--type", "retrieval:6:2m", "--subjects", "18", "--processes", "5")
 
 
 @pytest.fixture
@@ -71,12 +71,12 @@ def test_slots_that_all_types_share_limit_them_together() -> None:
 
 @pytest.mark.spec("S0.39")
 def test_a_subject_that_can_never_catch_up_is_told_so() -> None:
-    told = jobs("capacity", "--job-type", "deal:4:12m", "--job-type", "retrieval:6:3m", "--shared", "10")[0]
+    told = jobs("capacity", "--type", "deal:4:12m", "--type", "retrieval:6:3m", "--shared", "10")[0]
     assert "One subject: can never catch up: 66 of 60 minutes an hour are needed, 6 are missing." in told
 
 
 def test_what_takes_no_time_is_not_limited() -> None:
-    told = jobs("capacity", "--job-type", "ping:4:0s", "--shared", "1")[0].splitlines()
+    told = jobs("capacity", "--type", "ping:4:0s", "--shared", "1")[0].splitlines()
     assert told[1].split("  ")[-1] == "any number"
     assert told[-1] == "Answer: nothing limits the number of subjects"
 
@@ -164,16 +164,16 @@ def test_the_busiest_subjects() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--job-type", "deal:4:5m"], "how many slots has a process"),
-        (["--slots", "10"], "--slots says nothing without --job-type"),
-        (["--subjects", "10"], "--subjects says nothing without --job-type"),
+        (["--type", "deal:4:5m"], "how many slots has a process"),
+        (["--slots", "10"], "--slots says nothing without --type"),
+        (["--subjects", "10"], "--subjects says nothing without --type"),
         (["--processes", "5"], "Say so with --shared"),
         (["--subject", "sp-1", "--shared", "5"], "--shared says nothing beside --subject"),
         (["--busiest", "3", "--processes", "5"], "--processes says nothing beside --busiest"),
         (["--subject", ""], "name a subject"),
         (["--subject", "a", "--busiest", "3"], "not allowed with"),
-        (["--job-type", "deal"], "as deal:4:5m"),
-        (["--job-type", "deal:4:5m", "--shared", "0"], "whole number above 0"),
+        (["--type", "deal"], "as deal:4:5m"),
+        (["--type", "deal:4:5m", "--shared", "0"], "whole number above 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], message: str) -> None:
