@@ -156,9 +156,15 @@ def _one(name: str, text: str, value: float) -> Metric:
 
 
 def _read() -> Gauges:
+    """A server that has a thread for each request would leave a connection open in each."""
     connection = jobs_connection()
-    with budget(connection, LONGEST_SECONDS):
-        return read(connection)
+    was_open = connection.connection is not None
+    try:
+        with budget(connection, LONGEST_SECONDS):
+            return read(connection)
+    finally:
+        if not was_open:
+            connection.close()
 
 
 database_gauges = DatabaseGauges(_read)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
 from django.test.utils import CaptureQueriesContext
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -16,6 +17,7 @@ from jobs_app.insights.gauges import Gauges, read
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.presence import Presence, announce
+from jobs_app.metrics import gauges
 from jobs_app.metrics.gauges import DatabaseGauges
 from jobs_app.models import Job, ScheduleState, WorkerKind
 from tests.metrics.scraping import Page
@@ -166,3 +168,18 @@ def test_a_database_that_is_away_takes_only_its_own_numbers_along(caplog: pytest
     assert "jobs_queued" not in page.names()
     assert "jobs_build_info" in page.names()
     assert "the gauges could not be read: the server is gone" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_thread_of_somebody_elses_server_leaves_no_connection_open() -> None:
+    left: list[object] = []
+
+    def serve() -> None:
+        monitored = DatabaseGauges(gauges._read)
+        left.append(shown(monitored).value("jobs_stale_runs"))
+        left.append(connections["default"].connection)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    thread.join()
+    assert left == [0, None]
