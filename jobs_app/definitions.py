@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property, partial, update_wrapper
 from inspect import isroutine
 from typing import TYPE_CHECKING, Any, Generic, Never, ParamSpec, TypeVar, Unpack, overload
@@ -76,8 +76,13 @@ class JobDefinition(Generic[Params, Returned]):
         drafts = [self._draft_of_many(place, payload) for place, payload in enumerate(payloads)]
         if not drafts:
             return []
-        with self._counted(len(drafts)), sending([job for job, _ in drafts]) as jobs:
-            stored = enqueue_all(jobs, self._drafts.on_conflict)
+        try:
+            with sending([job for job, _ in drafts]) as jobs:
+                stored = enqueue_all(jobs, self._drafts.on_conflict)
+        except DatabaseTrouble:
+            self._count_error(len(drafts))
+            raise
+        self._successes.inc(len(drafts))
         return [_handle(self.job_type, new, payload) for new, (_, payload) in zip(stored, drafts, strict=True)]
 
     async def aenqueue(self, /, *positional: Never, **payload: Any) -> RunHandle:
@@ -93,10 +98,14 @@ class JobDefinition(Generic[Params, Returned]):
         self._require_enabled()
         _keep_up_with_operators()
         job, checked = self._drafts.draft({} if payload is None else payload)
-        with self._counted(1), sending((job,)) as (job,):
-            if "idempotency_key" in self._options:
-                return self._enqueue_once(job, checked)
-            return _handle(self.job_type, self._store(job), checked)
+        try:
+            with sending((job,)) as (job,):
+                run = self._enqueue(job, checked)
+        except DatabaseTrouble:
+            self._count_error(1)
+            raise
+        self._successes.inc()
+        return run
 
     @cached_property
     def _store(self) -> Callable[[NewJob], Enqueued]:
@@ -115,15 +124,14 @@ class JobDefinition(Generic[Params, Returned]):
         run_id, stored = enqueue_once(job, key=self._options["idempotency_key"], body=body, store=self._store)
         return RunHandle(run_id, created=False) if stored is None else _handle(self.job_type, stored, checked)
 
-    @contextmanager
-    def _counted(self, number: int) -> Iterator[None]:
-        """An enqueue that nobody could store is an error. One that was refused for what it asks is none."""
-        try:
-            yield
-        except DatabaseTrouble:
-            ENQUEUES.labels(self.name, "error").inc(number)
-            raise
-        self._successes.inc(number)
+    def _enqueue(self, job: NewJob, checked: dict[str, Any]) -> RunHandle:
+        if "idempotency_key" in self._options:
+            return self._enqueue_once(job, checked)
+        return _handle(self.job_type, self._store(job), checked)
+
+    def _count_error(self, number: int) -> None:
+        """One that was refused for what it asks is none."""
+        ENQUEUES.labels(self.name, "error").inc(number)
 
     @cached_property
     def _successes(self) -> Counter:

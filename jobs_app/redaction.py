@@ -16,9 +16,11 @@ SECRET = re.compile(
 NAMED = re.compile(
     r"""(?<![\w-])(?P<name>(?!\w*(?:Error|Exception)\b)[\w-]+)["']?\s*(?:=|:(?!//))\s*"""
     r"""(?:(?:Basic|Bearer|Digest|Token)\s+)?"""
-    r"""(?P<value>"(?:\\.?|[^"\\])*(?:"|\Z)|'(?:\\.?|[^'\\])*(?:'|\Z)|[^\s,;&)}\]"']+)"""  # or cut before its end
+    # In quotes, or cut before their end; what is put together goes to the end of its line.
+    r"""(?P<value>\w{0,2}"(?:\\.?|[^"\\])*(?:"|\Z)|\w{0,2}'(?:\\.?|[^'\\])*(?:'|\Z)|\w*[\[({][^\n]*|[^\s,;&)}\]"']+)"""
 )
-IN_URL = re.compile(r"(?<=://)[^\s/@]+(?=@)")
+CREDENTIALS = re.compile(r"\b(?:Basic|Bearer|Digest)\s+(?P<value>[\w.~+/=-]{4,})")
+IN_URL = re.compile(r"(?<=://)(?:[^\s/@]+|[^\s/@:]+:[^\s@]+)(?=@)")
 NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -50,4 +52,4 @@ def redact_text(text: str) -> str:
         hides = is_secret(match["name"])
         kept += [text[place : match.start("value")], HIDDEN] if hides else [text[place : match.start("value")]]
         place = match.end("value") if hides else match.start("value")  # a value may have names of its own in it
-    return "".join([*kept, text[place:]])
+    return CREDENTIALS.sub(HIDDEN, "".join([*kept, text[place:]]))

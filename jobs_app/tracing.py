@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from jobs_app.errors import Cancel, Snooze
+from jobs_app.redaction import redact_text
 from jobs_app.text import clean
 
 try:
@@ -96,9 +97,12 @@ def _span(operation: str, job: NewJob | ClaimedJob, about: dict[str, Any], **opt
 
 
 def _tell_error(span: Span, error: BaseException) -> None:
-    span.record_exception(error)
+    """A traceback would say again what the error says, secrets and all: it is with the attempt."""
+    text = redact_text(clean(error))
+    facts = {"exception.type": type(error).__qualname__, "exception.message": text}
+    span.add_event("exception", facts)
     span.set_attribute("error.type", type(error).__qualname__)
-    span.set_status(trace.Status(trace.StatusCode.ERROR, clean(error)))
+    span.set_status(trace.Status(trace.StatusCode.ERROR, text))
 
 
 def _links(meta: str) -> list[trace.Link]:

@@ -3,6 +3,7 @@ interface."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib.util import find_spec
 
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +12,11 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 app_name = "jobs_app"
 urlpatterns: list[URLPattern | URLResolver] = [path("", include("jobs_app.metrics.urls"))]
 
-if find_spec("ninja") is not None:
+has_api = False
+with suppress(ModuleNotFoundError):
+    has_api = find_spec("ninja.openapi") is not None  # a tool to build programs is called ninja, too
+
+if has_api:
     from jobs_app.api.interface import urls
 
     urlpatterns.append(path("api/", urls()))

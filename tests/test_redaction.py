@@ -79,6 +79,12 @@ def test_what_has_no_names_is_given_back(value: object) -> None:
         ('login(secret="half of it and no en', "login(secret=[hidden]"),
         (r"token='it\'s', a='b'", "token=[hidden], a='b'"),
         ("at 12:00:01 it said: pin = 4711", "at 12:00:01 it said: pin = [hidden]"),
+        ("password=b'hunter2' x", "password=[hidden] x"),
+        ("passwords=['a1', 'b2'] and more\nnext", "passwords=[hidden]\nnext"),
+        ('{"token": {"value": "abc"}}', '{"token": [hidden]'),
+        ("token=Secret('abc')", "token=[hidden]"),
+        ("postgres://u:p/w@h/db", "postgres://[hidden]@h/db"),
+        ("sent Bearer abc.def to it", "sent [hidden] to it"),
     ],
 )
 def test_secrets_in_text_are_hidden_where_their_name_is_told(text: str, shown: str) -> None:

@@ -51,6 +51,7 @@ def tell(connection: BaseDatabaseWrapper) -> int:
     """
     known = receivers()
     if not known:
+        untold.forget(connection)  # of a time when somebody wanted to know
         return 0
     with write_transaction(connection):
         is_time = untold.is_any(connection) and take_turn(connection, TURN, seconds=get_settings().notify_every_seconds)

@@ -34,11 +34,16 @@ def find_lost(connection: BaseDatabaseWrapper) -> dict[LostWorker, set[UUID]]:
 
     Whoever gets the turn for one silence of one worker is the one who found it: one row, and so one process.
     """
-    global _known
     late = _late(connection)
-    new, _known = late - _known, late
-    found = {worker for worker in new if take_turn(connection, _silence(worker), seconds=REMEMBERED_SECONDS)}
-    return _in_hand(connection, found) if found else {}
+    _known.intersection_update(late)
+    new = late - _known
+    in_hand = _in_hand(connection, new) if new else {}  # first: after its turn a worker is found by nobody else
+    found = {}
+    for worker in new:
+        if take_turn(connection, _silence(worker), seconds=REMEMBERED_SECONDS):
+            found[worker] = in_hand[worker]
+        _known.add(worker)
+    return found
 
 
 def _late(connection: BaseDatabaseWrapper) -> set[LostWorker]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.lifecycle.database import is_postgres, read_moment, read_uuid
+from jobs_app.lifecycle.database import is_postgres, read_moment, read_uuid, write_transaction
 from jobs_app.models import UntoldFailures
 
 MOST_KINDS = 1000  # that are read. There are as many as job types have classes of errors
@@ -65,6 +65,12 @@ def note(connection: BaseDatabaseWrapper, failed: Iterable[Failed]) -> None:
 
 def is_any(connection: BaseDatabaseWrapper) -> bool:
     return UntoldFailures.objects.using(connection.alias).exists()
+
+
+def forget(connection: BaseDatabaseWrapper) -> None:
+    if is_any(connection):
+        with write_transaction(connection):
+            UntoldFailures.objects.using(connection.alias).all().delete()
 
 
 def take(connection: BaseDatabaseWrapper) -> list[Kind]:

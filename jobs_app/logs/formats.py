@@ -24,11 +24,15 @@ NOT_EXTRA |= {*FIRST, "time", "level", "logger", "exception"}
 
 
 class OneLineFormatter(logging.Formatter):
-    """What a job logs cannot forge a line of its own: control characters are escaped, the traceback stays readable."""
+    """What a job logs cannot forge a line of its own: control characters are escaped, and the traceback stands a little
+    to the right."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = one_line(record.message)
         return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(f"    {one_line(line)}" for line in super().formatException(ei).split("\n"))
 
 
 class KeyValueFormatter(logging.Formatter):

@@ -6,6 +6,7 @@ added up in one: a worker that replaces its processes every thousand jobs does n
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Iterable, Iterator
@@ -13,10 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
 from prometheus_client.core import Metric
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
+
+from jobs_app.logs import event
+
+logger = logging.getLogger("jobs_app.metrics")
 
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 SUMMED = ("counter", "histogram", "summary")
@@ -42,18 +48,31 @@ class ChildFiles(Collector):
 
     def collect(self) -> Iterable[Metric]:
         with self._one_at_a_time:
-            return list(MultiProcessCollector(None, path=str(self.folder)).collect())
+            self._sweep()
+            files = [str(file) for file in self.folder.glob("*.db") if file.stat().st_size]  # none that is just made
+            return list(MultiProcessCollector.merge(files))
 
-    def has_ended(self, pid: int) -> None:
-        """What it counted stays counted; what it showed of itself goes."""
+    def sweep(self) -> None:
+        """What processes counted that have ended stays counted; what they showed of themselves goes. Also of those that
+        a handler started, or that ran one job apart: they write here too."""
         with self._one_at_a_time:
-            for kind in SUMMED:
-                own = self.folder / f"{kind}_{pid}.db"
-                if own.exists():
-                    _add(own, self.folder / f"{kind}_ended.db")
-                    own.unlink()
-            for gauge in self.folder.glob(f"gauge_*_{pid}.db"):
-                gauge.unlink()
+            self._sweep()
+
+    def _sweep(self) -> None:
+        for file in self.folder.glob("*.db"):
+            kind, _, pid = file.stem.rpartition("_")
+            if pid.isdecimal() and not psutil.pid_exists(int(pid)):
+                if kind in SUMMED:
+                    self._add_up(file, self.folder / f"{kind}_ended.db")
+                file.unlink()
+
+    def _add_up(self, file: Path, to: Path) -> None:
+        """One that was cut off as it was made has nothing to add, and must not keep us from the others."""
+        try:
+            _add(file, to)
+        except Exception as error:
+            facts = event("counts_lost", file=file.name, error=str(error))
+            logger.warning("what an ended process counted cannot be read: %s: %s", file.name, error, extra=facts)
 
     def close(self) -> None:
         self._temporary.cleanup()

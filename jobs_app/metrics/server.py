@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from socket import AF_INET6
@@ -21,6 +22,7 @@ from jobs_app.runtime.pulse import Examine
 
 logger = logging.getLogger("jobs_app.metrics")
 
+LOOK_SECONDS = 0.1
 TEXT = (("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store"))
 
 StartResponse = Callable[..., Any]
@@ -41,6 +43,8 @@ class _ServerOnIPv6(_Server):
 
 
 class _Handler(WSGIRequestHandler):
+    timeout = 10  # seconds: who connects and asks nothing holds a thread
+
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Not each scrape, every fifteen seconds."""
         logger.debug(format, *args, extra=event("scraped"))
@@ -52,8 +56,7 @@ class Port:
     def __init__(self, registry: Collector, examine: Examine) -> None:
         self._metrics = make_wsgi_app(registry)
         self._examine = examine
-        self._scraped = threading.Event()
-        self.was_scraped = False  # ever
+        self._scraped_at = float("-inf")  # by the monotonic clock: when the last scrape began
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         try:
@@ -68,18 +71,17 @@ class Port:
 
     def wait_for_last_scrape(self, seconds: float, is_hurried: Callable[[], bool]) -> None:
         """So that the last counts are not lost. Nobody is waited for where nobody ever came."""
-        if not self.was_scraped or seconds <= 0:
+        if self._scraped_at == float("-inf") or seconds <= 0:
             return
+        began = time.monotonic()
         logger.info("waiting for the last scrape, %g s at most", seconds, extra=event("last_scrape_awaited"))
-        self._scraped.clear()
-        for _ in range(int(seconds * 10)):
-            if self._scraped.wait(0.1) or is_hurried():
-                return
+        while self._scraped_at < began and time.monotonic() < began + seconds and not is_hurried():
+            time.sleep(LOOK_SECONDS)
 
     def _tell_metrics(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        began = time.monotonic()
         told = list(self._metrics(environ, start_response))
-        self.was_scraped = True
-        self._scraped.set()
+        self._scraped_at = began
         return told
 
     def _tell_live(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
+from django.contrib.auth.decorators import login_not_required
 from django.db import Error as DatabaseTrouble
+from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -15,9 +19,14 @@ from prometheus_client import generate_latest
 from jobs_app.conf import get_settings
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.tokens import find_token, note_use
+from jobs_app.logs import event
 from jobs_app.metrics.child_files import VARIABLE
 from jobs_app.metrics.gauges import ALONE
 from jobs_app.models import RuntimeSetting
+
+logger = logging.getLogger("jobs_app.metrics")
+
+View: TypeAlias = Callable[[HttpRequest], HttpResponse]
 
 SCOPE = "metrics"
 PERMISSION = "jobs_app.view_dashboard"
@@ -28,11 +37,21 @@ REFUSED = (
 TEXT = "text/plain; charset=utf-8"
 
 
-@never_cache
-@require_safe
+def _page(view: View) -> View:
+    """For machines: no login page, and no transaction around it, which would ask a database that is away."""
+    for alias in connections:
+        transaction.non_atomic_requests(alias)(view)
+    return login_not_required(never_cache(require_safe(view)))
+
+
+@_page
 def metrics(request: HttpRequest) -> HttpResponse:
     """What this web process counted, and the gauges of the database."""
-    if not _may_read(request):
+    try:
+        may_read = _may_read(request)
+    except DatabaseTrouble as error:
+        return _unavailable(error)
+    if not may_read:
         answer = HttpResponse(REFUSED, status=401, content_type=TEXT)
         answer["WWW-Authenticate"] = 'Bearer realm="metrics"'
         return answer
@@ -42,22 +61,25 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return page
 
 
-@never_cache
-@require_safe
+@_page
 def livez(request: HttpRequest) -> HttpResponse:
     """A process that answers is alive. The database is not asked: while it is away, a restart helps nobody."""
     return HttpResponse("ok\n", content_type=TEXT)
 
 
-@never_cache
-@require_safe
+@_page
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Can a job be enqueued here? The reason stays in the log: who asks is anybody."""
+    """Can a job be enqueued here? The reason is not told: who asks is anybody."""
     try:
         RuntimeSetting.objects.using(jobs_connection().alias).exists()  # small, whatever the backlog
-    except DatabaseTrouble:
-        return HttpResponse("the database does not answer, or is not migrated\n", status=503, content_type=TEXT)
+    except DatabaseTrouble as error:
+        return _unavailable(error)
     return HttpResponse("ok\n", content_type=TEXT)
+
+
+def _unavailable(error: Exception) -> HttpResponse:
+    logger.debug("monitoring found no database: %s", error, extra=event("database_not_found", error=str(error)))
+    return HttpResponse("the database does not answer, or is not migrated\n", status=503, content_type=TEXT)
 
 
 def _may_read(request: HttpRequest) -> bool:

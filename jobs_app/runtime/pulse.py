@@ -50,6 +50,7 @@ class HealthFile:
         self._path = path
         self._examine = examine
         self._ending = threading.Event()
+        self._is_failing = False
         self._thread = threading.Thread(target=self._write_on, name="jobs-health-file", daemon=True)
 
     def start(self) -> None:
@@ -65,6 +66,12 @@ class HealthFile:
         while not self._ending.wait(WRITE_SECONDS):
             try:
                 self._examine().write(self._path)
-            except OSError as error:  # the probe sees that it is old
-                facts = event("heartbeat_file_failed", error=str(error))
-                logger.warning("the heartbeat file %s cannot be written: %s", self._path, error, extra=facts)
+                self._is_failing = False
+            except Exception as error:  # the probe sees that it is old
+                self._say_once(error)
+
+    def _say_once(self, error: Exception) -> None:
+        if not self._is_failing:
+            facts = event("heartbeat_file_failed", error=str(error))
+            logger.warning("the heartbeat file %s cannot be written: %s", self._path, error, extra=facts)
+        self._is_failing = True

@@ -18,6 +18,7 @@ from jobs_app.lifecycle.enqueue import enqueue
 from jobs_app.lifecycle.new_job import NewJob
 from jobs_app.models import Job
 from jobs_app.registry import registry
+from jobs_app.scheduler.metrics import note_found
 from jobs_app.scheduler.source_rows import source_rows
 from jobs_app.sources import Source, read_row
 
@@ -56,7 +57,9 @@ def enqueue_due(connection: BaseDatabaseWrapper, source: Source, go_on: Callable
             jobs = _jobs(name, drafting, chunk, taken[name], found)
             with write_transaction(connection):
                 stored = enqueue(jobs)
-            found.made += [(one.id, job.subject) for one, job in zip(stored, jobs, strict=True) if one.created]
+            made = [(one.id, job.subject) for one, job in zip(stored, jobs, strict=True) if one.created]
+            note_found(name, len(made))
+            found.made += made
     return found
 
 

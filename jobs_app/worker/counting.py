@@ -46,10 +46,11 @@ class Counting:
             COMPLETED.labels(job_type, outcome).inc(count)
         if len(stored) < len(batch):
             kept = set(map(id, stored))
-            self.lost(report.flight for report in batch if id(report) not in kept)
+            self.lost([report.flight for report in batch if id(report) not in kept])
         _measure(stored)
 
-    def lost(self, flights: Iterable[Flight]) -> None:
+    def lost(self, flights: Sequence[Flight]) -> None:
+        self._count_started([flight for flight in flights if flight.started is not None])
         for job_type, count in Counter(flight.job.job_type for flight in flights).items():
             LEASES_LOST.labels(job_type).inc(count)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -33,7 +33,7 @@ class Overview:
         self._registry.register(self._files)
         if with_scheduler:
             self._registry.register(database_gauges)
-        self.has_ended: Callable[[int], None] = self._files.has_ended
+        self.sweep = self._files.sweep
 
     def environment(self) -> AbstractContextManager[None]:
         """In which each of them is started."""
@@ -52,8 +52,14 @@ class Overview:
 
     def health_of(self, members: Sequence[Member]) -> Health:
         """One that stands still is reason enough to begin anew; one that is ready is enough to be ready."""
-        found = [read_health(self.health_file(each.number)) for each in members if each.is_alive() and each.is_ready]
+        found = [self._read(each.number) for each in members if each.is_alive() and each.is_ready]
         still = [text for health in found for text in health.still]
         if any(health.is_ready for health in found):
             return Health(still)
         return Health(still, [text for health in found for text in health.unready] or ["no process is at work yet"])
+
+    def _read(self, number: int) -> Health:
+        """One that ends in order takes its file along, before it is gone itself."""
+        file = self.health_file(number)
+        health = read_health(file)
+        return health if file.exists() else Health(unready=["a process is about to end"])

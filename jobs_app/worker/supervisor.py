@@ -56,7 +56,8 @@ class Place:
     is_drained: bool = False  # an operator wants nobody here
 
     def is_alive(self) -> bool:
-        return self.process is not None and self.process.is_alive()
+        process = self.process  # once: threads of monitoring ask too
+        return process is not None and process.is_alive()
 
     @property
     def is_ready(self) -> bool:
@@ -85,6 +86,13 @@ class Supervisor:
             return self._run(places)
 
     def _run(self, places: Sequence[Place]) -> int:
+        try:
+            self._watch(places)
+        finally:  # whatever happens here, they are not left alone
+            code = self._stop(places)
+        return code
+
+    def _watch(self, places: Sequence[Place]) -> None:
         files = snapshot() if self.reload else {}
         looked = time.monotonic()
         while not self.signals.received.is_set() and not all(place.is_drained for place in places):
@@ -94,7 +102,6 @@ class Supervisor:
                 looked = time.monotonic()
                 files = self._restart_if_changed(places, files)
             self.signals.received.wait(LOOK_SECONDS)
-        return self._stop(places)
 
     def _look_after(self, place: Place) -> None:
         if place.is_drained:
@@ -125,8 +132,8 @@ class Supervisor:
     def _bury(self, place: Place) -> None:
         now = time.monotonic()
         code = place.process.exitcode if place.process else None
-        self._has_ended(place.process)
         place.process = None
+        self._sweep()
         if code == DRAINED:
             place.is_drained = True
             text = "a worker process was drained; no new one takes its place"
@@ -167,13 +174,12 @@ class Supervisor:
                 elif self.signals.forced:
                     process.terminate()  # again and again: it heard the first one a little later than we did
             time.sleep(LOOK_SECONDS / 4)
-        for process in running:
-            self._has_ended(process)
+        self._sweep()
         return int(any(process.exitcode not in STOPPED_BY_US for process in running))
 
-    def _has_ended(self, process: BaseProcess | None) -> None:
-        if self.overview is not None and process is not None and process.pid is not None:
-            self.overview.has_ended(process.pid)
+    def _sweep(self) -> None:
+        if self.overview is not None:
+            self.overview.sweep()
 
 
 def _learn_grace() -> None:

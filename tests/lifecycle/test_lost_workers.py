@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from jobs_app import job
 from jobs_app.lifecycle import lost_workers
@@ -87,3 +87,17 @@ def test_one_that_signs_off_is_not_lost() -> None:
         leave(connection, "host-1-a")
     with after(31):
         assert find_lost(connection) == {}
+
+
+def test_one_whose_turn_could_not_be_taken_is_found_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(*given: Any, **more: Any) -> bool:
+        raise OperationalError("database is locked")
+
+    with after(0):
+        came("host-1-a")
+    with after(31):
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(lost_workers, "take_turn", locked)
+            with pytest.raises(OperationalError):
+                find_lost(connection)
+        assert [lost.id for lost in find_lost(connection)] == ["host-1-a"]

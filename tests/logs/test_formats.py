@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from jobs_app import logs
-from jobs_app.logs import JsonFormatter, KeyValueFormatter, event
+from jobs_app.logs import FORMAT, JsonFormatter, KeyValueFormatter, OneLineFormatter, event
 
 
 class Unshowable:
@@ -133,3 +133,15 @@ def test_a_host_can_name_the_formatters_in_its_own_logging(name: str) -> None:
     logging.getLogger("tests.formats").warning("here", extra=event("job_failed", job="abc"))
     assert len(handlers[0].lines) == 1
     assert "here" in handlers[0].lines[0]
+
+
+def test_a_traceback_cannot_forge_a_line() -> None:
+    try:
+        raise ValueError("bad\n[2026-01-01 00:00:00] INFO all is well\x1b[2J")
+    except ValueError as error:
+        record = logging.LogRecord("jobs_app", logging.ERROR, "", 0, "failed", (), (ValueError, error, None))
+    record.where = ""
+    first, *others = OneLineFormatter(FORMAT).format(record).splitlines()
+    assert first.endswith("ERROR failed")
+    assert all(line.startswith("    ") for line in others)
+    assert "\x1b" not in "".join(others)

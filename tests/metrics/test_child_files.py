@@ -68,10 +68,23 @@ def test_counts_are_sums_and_stay_when_a_process_ends(files: ChildFiles, childre
     for left, child in enumerate(children, 1):
         child.kill()
         child.wait()
-        files.has_ended(child.pid)
+        files.sweep()
         assert seen()[:4] == (6, 6, 2, 111)
         assert seen()[4] == (4 if left == 1 else None)
     assert sorted(each.name for each in files.folder.iterdir()) == ["counter_ended.db", "histogram_ended.db"]
+
+
+def test_a_file_that_was_cut_off_costs_only_itself(
+    files: ChildFiles, children: list[subprocess.Popen[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    (files.folder / "counter_999999998.db").touch()  # killed as it made it
+    (files.folder / "histogram_999999999.db").write_bytes(b"nonsense" * 8)
+    living = files.folder / f"counter_{os.getpid()}.db"
+    living.touch()
+    assert page(files).value("done_total", kind="a") == 6
+    assert sorted(file.name for file in files.folder.glob("*_99*")) == []
+    assert caplog.text.count("cannot be read") == 2
+    living.unlink()
 
 
 def test_the_environment_is_as_it_was(files: ChildFiles, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,13 @@ from django.contrib.auth.models import Permission, User
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import resolve
 
 from jobs_app import job
 from jobs_app.lifecycle import control
 from jobs_app.metrics.gauges import database_gauges
 from jobs_app.models import ApiToken
+from jobs_app.tokens import new_token
 from tests.metrics.scraping import Page
 
 pytestmark = pytest.mark.django_db
@@ -89,3 +91,22 @@ def test_alive_is_told_without_the_database_and_ready_with_it(client: Client) ->
         answer = client.get("/jobs/readyz")
         transaction.set_rollback(True)
     assert (answer.status_code, answer.content) == (503, b"the database does not answer, or is not migrated\n")
+
+
+@pytest.mark.parametrize("path", ["livez", "readyz", "metrics"])
+def test_no_transaction_and_no_login_page_stands_before_them(client: Client, settings: Any, path: str) -> None:
+    view = resolve(f"/jobs/{path}").func
+    assert view._non_atomic_requests == {"default"}  # type: ignore[attr-defined]
+    settings.JOBS = {"METRICS_PUBLIC": True}
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "django.contrib.auth.middleware.LoginRequiredMiddleware"]
+    assert client.get(f"/jobs/{path}").status_code == 200
+    assert client.get("/jobs/api/runs").status_code == 401  # a token is asked for, and not a password
+
+
+def test_without_a_database_nobody_can_show_a_token(client: Client) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE jobs_app_apitoken RENAME TO away")
+    with transaction.atomic():
+        answer = client.get("/jobs/metrics", headers=bearer(new_token().text))
+        transaction.set_rollback(True)
+    assert answer.status_code == 503

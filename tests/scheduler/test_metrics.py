@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -37,6 +38,17 @@ def test_made_failed_and_skipped_slots_are_counted_by_job_type() -> None:
     assert counted("jobs_slots_skipped_total", job_type="counted-beat") == 4
     assert counted("jobs_schedule_lateness_seconds_sum", job_type="counted-beat") == 0
     assert counted("jobs_scheduler_tick_duration_seconds_count") == before + 1
+
+
+@pytest.mark.django_db
+def test_the_apps_own_chores_are_not_counted(chores: Any) -> None:
+    schedule("jobs.prune", next_run_at=after(-60))
+    with frozen_clock(NOON):
+        ticked = tick(connection)
+    assert [made.job_type for made in ticked.made] == ["jobs.prune"]
+    note_made(ticked.made)
+    note_tick(ticked, 0.5)
+    assert counted("jobs_enqueue_attempts_total", job_type="jobs.prune", outcome="success") == 0
 
 
 def test_a_taken_port_is_told(db: None) -> None:
