@@ -20,6 +20,7 @@ from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.testing import run_jobs
 from tests.lifecycle.failing import fail, tell
 from tests.lifecycle.rows import at
+from tests.mail import ADMINS, send_by
 from tests.waiting import until
 from tests.worker.harness import working
 
@@ -31,7 +32,8 @@ moved: list[str] = []  # subjects that were tried
 
 @pytest.fixture(autouse=True)
 def admins(settings: Any, chores: Any) -> None:
-    settings.ADMINS = [("Ada", "ada@example.com")]
+    settings.ADMINS = ADMINS
+    send_by(settings, "django.core.mail.backends.locmem.EmailBackend")
     moved.clear()
 
 
@@ -102,12 +104,12 @@ def test_one_failure_and_many_kinds_are_told_in_words() -> None:
 
 
 def test_a_mail_server_that_is_away_is_tried_again_and_the_message_stays(settings: Any) -> None:
-    settings.EMAIL_BACKEND = BACKEND
+    send_by(settings, BACKEND)
     fail(3)
     tell(0)
     run = sent()
     assert (run.status, run.error) == ("retrying", "[Errno 111] Connection refused")
-    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    send_by(settings, "django.core.mail.backends.locmem.EmailBackend")
     assert run_jobs(job_types=[MAIL], at="1h")[0].status == "succeeded"
     assert [message.subject for message in mail.outbox] == ["[Django] 3 jobs failed: work (3)"]
     assert moved == ["[Django] 3 jobs failed: work (3)"]
@@ -131,7 +133,7 @@ def test_a_mail_server_that_never_answers_does_not_hold_up_the_chores() -> None:
 
 
 def test_a_mail_that_nobody_takes_stops_nothing_else(settings: Any) -> None:
-    settings.EMAIL_BACKEND = BACKEND
+    send_by(settings, BACKEND)
 
     @job
     def work() -> None: ...

@@ -17,6 +17,7 @@ from jobs_app.registry import SYSTEM_QUEUE
 from tests.lifecycle.failing import fail, messages, tell
 from tests.lifecycle.rows import T, at, done, ended, one_running, stored, tables, take
 from tests.lifecycle.sessions import sessions
+from tests.mail import ADMINS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,7 +26,7 @@ OPS = {"name": "ops", "url": "https://ops.example/", "secret": "sixteen or more 
 
 @pytest.fixture
 def admins(settings: Any) -> None:
-    settings.ADMINS = [("Ada", "ada@example.com")]
+    settings.ADMINS = ADMINS
 
 
 def told() -> list[int]:
@@ -175,7 +176,18 @@ def test_where_nobody_wants_to_know_nothing_is_noted_or_asked(is_postgres: bool)
     assert len(queries) == (1 if is_postgres else 5)  # as before
     with CaptureQueriesContext(connection) as queries:
         assert tell(0) == 0
-    assert (len(queries), UntoldFailures.objects.count(), Job.objects.count()) == (0, 0, 0)
+    assert [("jobs_app_untoldfailures" in query["sql"]) for query in queries] == [True]
+    assert (UntoldFailures.objects.count(), Job.objects.count()) == (0, 0)
+
+
+def test_what_was_noted_is_forgotten_when_nobody_wants_to_know_any_more(admins: None, settings: Any) -> None:
+    stored(2)
+    finish(connection, [ended(one, "failed") for one in take(2)])
+    assert UntoldFailures.objects.exists()
+    settings.JOBS = {"NOTIFY_ADMINS": False}
+    assert tell(0) == 0
+    assert not UntoldFailures.objects.exists()
+    assert not Job.objects.exists()
 
 
 def test_who_wants_to_know_reads_no_history_while_nothing_fails(admins: None, is_postgres: bool) -> None:
