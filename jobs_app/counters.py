@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import REGISTRY, Counter, Gauge, Histogram
+from prometheus_client.metrics import MetricWrapperBase
 
 from jobs_app.conf import get_settings
 from jobs_app.registry import registry
@@ -41,9 +44,10 @@ COMPLETED = Counter("jobs_completed_total", "Attempts that ended, by outcome", [
 DURATION = BatchHistogram("job_duration_seconds", "Seconds that an attempt took", ["job_type"], buckets=BUCKETS)
 WAIT = BatchHistogram("job_wait_seconds", "Seconds from due to started", ["queue"], buckets=BUCKETS)
 LEASES_LOST = Counter("jobs_leases_lost_total", "Attempts whose worker had lost the lease", ["job_type"])
-SLOTS = Gauge("jobs_worker_slots", "Jobs that this worker runs at once", multiprocess_mode="livesum")
-BUSY = Gauge("jobs_worker_slots_busy", "Jobs that this worker runs now", multiprocess_mode="livesum")
-DRAINING = Gauge("jobs_worker_draining", "1 while this worker takes no more jobs", multiprocess_mode="livesum")
+_OF_ALL: Any = {"multiprocess_mode": "livesum", "registry": None}
+SLOTS = Gauge("jobs_worker_slots", "Jobs that this worker runs at once", **_OF_ALL)
+BUSY = Gauge("jobs_worker_slots_busy", "Jobs that this worker runs now", **_OF_ALL)
+DRAINING = Gauge("jobs_worker_draining", "1 while this worker takes no more jobs", **_OF_ALL)
 
 # Schedulers
 SKIPPED = Counter("jobs_slots_skipped_total", "Slots that passed without a job", ["job_type"])
@@ -53,8 +57,18 @@ LATENESS = Histogram(
     ["job_type"],
     buckets=(0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 3600),
 )
-TICK = Histogram("jobs_scheduler_tick_duration_seconds", "Seconds that a tick takes")
-LAST_TICK = Gauge("jobs_scheduler_last_tick_timestamp_seconds", "When the last tick ended", multiprocess_mode="max")
+TICK = Histogram("jobs_scheduler_tick_duration_seconds", "Seconds that a tick takes", registry=None)
+LAST_TICK = Gauge(
+    "jobs_scheduler_last_tick_timestamp_seconds", "When the last tick ended", multiprocess_mode="max", registry=None
+)
+
+
+def show(*metrics: MetricWrapperBase) -> None:
+    """Those without labels are there as soon as they are registered: where there is neither a worker nor a scheduler,
+    a zero would be a lie."""
+    for metric in metrics:
+        with suppress(ValueError):  # it is
+            REGISTRY.register(metric)
 
 
 def begin_at_zero(job_types: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from types import FrameType, TracebackType
 from typing import Self
 
 POLL_SECONDS = 0.2
+SHORT_LIFE_SECONDS = 5.0
 PATIENCE_SECONDS = 10  # after the polite signal; then they are killed
 
 
@@ -20,13 +21,14 @@ class Processes:
     def __init__(self, **commands: Sequence[str]) -> None:
         self._commands = commands
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._born: dict[str, float] = {}  # by the monotonic clock
         self._stopping = False
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._asked_to_stop)
-        for name, command in self._commands.items():
-            self._children[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0)
+        for name in self._commands:
+            self._start(name)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -61,10 +63,17 @@ class Processes:
         return False
 
     def _ended(self) -> str:
+        """One that worked and ended in order, a worker that was drained, is started anew, as a supervisor would do."""
         for name, child in self._children.items():
-            if child.poll() is not None:
+            if child.poll() == 0 and time.monotonic() - self._born[name] > SHORT_LIFE_SECONDS:
+                self._start(name)
+            elif child.returncode is not None:
                 return f"{name} ended with exit code {child.returncode}"
         return ""
+
+    def _start(self, name: str) -> None:
+        self._born[name] = time.monotonic()
+        self._children[name] = subprocess.Popen(self._commands[name], stdin=subprocess.DEVNULL, process_group=0)
 
     def _asked_to_stop(self, number: int, frame: FrameType | None) -> None:
         self._stopping = True

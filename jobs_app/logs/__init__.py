@@ -40,6 +40,9 @@ def configure(level: int, format: str = "text") -> None:  # noqa: A002  # as the
     _style = Style(level, format)
     logger = logging.getLogger("jobs_app")
     if logger.handlers or logging.getLogger().handlers:
+        if format != Style().format:
+            text = "LOGGING of the project decides how lines look: --log-format %s changes nothing"
+            logger.warning(text, format, extra=event("log_format_ignored", format=format))
         return
     logger.setLevel(level)
     handler = logging.StreamHandler()

@@ -14,6 +14,7 @@ from jobs_app.capacity import Demand
 from jobs_app.logs import FORMATTERS
 
 LOG_LEVELS = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG, 3: logging.DEBUG}  # by --verbosity
+LAST_PORT = 65535
 FORMATS = ("table", "json")
 
 
@@ -42,8 +43,8 @@ def seconds(text: str) -> float:
     """A number of seconds, or `30s`, `5m`, `1h`, `7d`."""
     try:
         return values.seconds(float(text) if text.replace(".", "", 1).isdigit() else text)
-    except ValueError as problem:
-        raise argparse.ArgumentTypeError(str(problem)) from None
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"use seconds, or a time such as 30s, 5m, 2h or 7d, not {text!r}") from None
 
 
 def period(text: str) -> float:
@@ -54,11 +55,12 @@ def period(text: str) -> float:
 
 
 def moment(text: str) -> datetime:
-    """An ISO date and time with its zone."""
+    """An ISO date, or a date and a time, of UTC unless it has a zone."""
     try:
-        return values.moment(datetime.fromisoformat(text))
+        at = datetime.fromisoformat(text)
+        return values.moment(at if at.utcoffset() is not None else at.replace(tzinfo=UTC))
     except ValueError:
-        raise argparse.ArgumentTypeError("use a date, a time and a zone, as 2026-01-31T09:00:00Z") from None
+        raise argparse.ArgumentTypeError(f"use a date and a time, as 2026-01-31T09:00:00Z, not {text!r}") from None
 
 
 def since(text: str) -> datetime | timedelta:
@@ -66,9 +68,8 @@ def since(text: str) -> datetime | timedelta:
     if values.DURATION.fullmatch(text):
         return timedelta(seconds=seconds(text))
     try:
-        at = datetime.fromisoformat(text)
-        return values.moment(at if at.utcoffset() is not None else at.replace(tzinfo=UTC))
-    except ValueError:
+        return moment(text)
+    except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(
             f"use a time ago, as 2h, or a moment, as 2026-01-31T09:00:00Z, not {text!r}"
         ) from None
@@ -84,6 +85,12 @@ def positive(text: str) -> int:
     if text.isdecimal() and (number := int(text)) > 0:
         return number
     raise argparse.ArgumentTypeError(f"use a whole number above 0, not {text!r}")
+
+
+def port(text: str) -> int:
+    if (number := positive(text)) <= LAST_PORT:
+        return number
+    raise argparse.ArgumentTypeError(f"use a port from 1 to {LAST_PORT}, not {text}")
 
 
 def demand(text: str) -> Demand:

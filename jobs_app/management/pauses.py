@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from jobs_app.management.output import shown
 from jobs_app.models import Pause
 
 NAMES = ("scope", "name", "reason", "actor", "until", "created_at")
@@ -15,6 +16,6 @@ def pauses_data(pauses: Iterable[Pause]) -> list[dict[str, Any]]:
 
 
 def pause_text(each: Pause) -> str:
-    until = "" if each.until is None else f" until {each.until.isoformat(timespec='seconds')}"
+    until = "" if each.until is None else f" until {shown(each.until)}"
     by = f" by {each.actor}" if each.actor else ""
     return f"Paused{by}{until}: {each}{f' ({each.reason})' if each.reason else ''}"

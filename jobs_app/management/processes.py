@@ -10,6 +10,7 @@ from jobs_app import durations
 from jobs_app.insights import processes
 from jobs_app.insights.documents import process_data
 from jobs_app.insights.processes import Process
+from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.models import Job, WorkerKind, WorkerState
 
 HEADERS = ("KIND", "NAME", "STATUS", "BUSY", "SEEN", "QUEUES")
@@ -48,7 +49,23 @@ def running_data(job: Job, now: datetime) -> dict[str, Any]:
 
 
 def name_of(each: WorkerState) -> str:
-    return each.name or f"{each.host} {each.pid}"
+    """How its id begins, by which it can be named, and what people call it."""
+    begin = f"{each.host}-{each.pid}"
+    if not each.id.startswith(begin):
+        return each.name or each.id
+    return f"{each.name} ({begin})" if each.name else begin
+
+
+def is_meant(each: WorkerState, word: str) -> bool:
+    """By its id, the begin of it, its name, or what its log lines call it."""
+    return word in (each.name, f"{each.host[-4:]}{str(each.pid)[-4:]}") or each.id.startswith(word)
+
+
+def worker_id_of(word: str) -> str:
+    """Of the one that is there and meant by this; else it is an id, as history has it."""
+    connection = jobs_connection()
+    meant = [each.pk for each in processes.newest(connection) if is_meant(each, word)]
+    return meant[0] if len(meant) == 1 else word
 
 
 def serves_text(each: WorkerState) -> str:

@@ -6,11 +6,13 @@ import shlex
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from jobs_app.insights.run_filter import RunFilter
 from jobs_app.insights.run_filter_values import DEFAULT_WINDOW, STATES
 from jobs_app.management.arguments import since
+from jobs_app.management.exit_codes import WRONG_USAGE
+from jobs_app.management.processes import worker_id_of
 
 # Option -> name in the filter.
 OPTIONS = {
@@ -34,7 +36,7 @@ def add_filter_arguments(parser: CommandParser) -> None:
     add("--job-type", dest="job_type", metavar="NAME", help="of this job type")
     add("--queue", metavar="NAME", help="of this queue")
     add("--subject", help="about this subject")
-    add("--worker", metavar="ID", help="of this worker")
+    add("--worker", metavar="ID", help="of this worker, as drain names it")
     add("--error", metavar="CLASS", help="whose last attempt ended with it, as TimeoutError")
     told = "queued at this time or later, as 2h or 2026-01-31T09:00:00Z; else of the last 24 hours, or live"
     add("--since", type=since, metavar="TIME", help=told)
@@ -46,6 +48,11 @@ def add_filter_arguments(parser: CommandParser) -> None:
 
 def filter_of(options: dict[str, Any], now: datetime) -> RunFilter:
     given = {name: options[name] for name in OPTIONS.values() if options[name] is not None}
+    if empty := [option for option, name in OPTIONS.items() if given.get(name) == ""]:  # a variable that is not set?
+        told = f"{empty[0]} is empty, and would mean all of them: give it a value, or leave it out."
+        raise CommandError(told, returncode=WRONG_USAGE)
+    if "worker" in given:
+        given["worker"] = worker_id_of(given["worker"])
     return RunFilter.from_query(given | {name: now - ago for name, ago in given.items() if isinstance(ago, timedelta)})
 
 

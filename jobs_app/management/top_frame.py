@@ -47,7 +47,7 @@ def frame(view: LiveView | None, *, width: int, height: int, every: float, probl
     """At most `height` lines of at most `width` characters. `problem`: why there is nothing newer, or nothing."""
     lines = [_title(view, every), *([Line(shown(problem), BAD)] if problem else [])]
     if view is not None:
-        lines += [*_verdict(view), Line(_totals(view))]
+        lines += [*([] if problem else _verdict(view)), Line(_totals(view))]
         lines += _fitted(_sections(view), height - len(lines))
     return [Line(text[:width], tone) for text, tone in lines[:height]]
 

@@ -45,7 +45,8 @@ def _written(path: Path, examine: Examine) -> Iterator[None]:
     try:
         file.start()
     except OSError as error:
-        raise CommandError(f"the heartbeat file cannot be written: {error}. Give another --heartbeat-file.") from None
+        text = f"the heartbeat file {path} cannot be written: {error.strerror}. Give another --heartbeat-file."
+        raise CommandError(text) from None
     try:
         yield
     finally:

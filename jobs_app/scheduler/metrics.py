@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from jobs_app.counters import ENQUEUES, LAST_TICK, LATENESS, SKIPPED, TICK
+from jobs_app.counters import ENQUEUES, LAST_TICK, LATENESS, SKIPPED, TICK, show
 from jobs_app.registry import SYSTEM_NAMES
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def note_tick(ticked: Ticked, seconds: float) -> None:
     for job_type, count in ticked.skipped.items():
         if not _is_own(job_type):
             SKIPPED.labels(job_type).inc(count)
+    show(TICK, LAST_TICK)
     TICK.observe(seconds)
     LAST_TICK.set_to_current_time()
 

@@ -18,6 +18,7 @@ from jobs_app.counters import (
     begin_at_zero,
     label_of_queue,
     outcome_of,
+    show,
 )
 from jobs_app.registry import SYSTEM_QUEUE, registry
 from jobs_app.worker.flight import Flight, Report
@@ -29,6 +30,7 @@ class Counting:
     def __init__(self, slots: int) -> None:
         self._one_at_a_time = threading.Lock()
         begin_at_zero(job_type.name for job_type in registry if job_type.queue != SYSTEM_QUEUE)
+        show(SLOTS, BUSY, DRAINING)
         SLOTS.set(slots)
 
     def watch(self, running: Sequence[Flight], *, draining: bool) -> None:

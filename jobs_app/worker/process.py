@@ -46,9 +46,9 @@ def run_worker(
     prepare(jobs_connection())
     jobs_connection().close()  # each thread has a connection of its own; this one has none to do
     worker = Worker(options)
-    _say_what_it_serves(worker)
     calm_collector()
     with shown(lambda: health_of(worker, beside)):
+        _say_what_it_serves(worker)
         worker.start()
         for loop in beside:
             loop.start()
@@ -140,6 +140,6 @@ def _say_what_it_serves(worker: Worker) -> None:
         ),
     )
     for job_type in registry:
-        if job_type.queue != SYSTEM_QUEUE and is_enabled(job_type):
+        if job_type.queue != SYSTEM_QUEUE and not job_type.remote and is_enabled(job_type):
             facts = event("job_type_registered", job_type=job_type.name)
             logger.info("Worker registered for: %s", job_type.name, extra=facts)

@@ -6,9 +6,11 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from jobsite import processes as processes_module
 from jobsite.processes import Processes, free_port
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -26,6 +28,15 @@ def signals_restored() -> Iterator[None]:
 def test_the_end_of_one_is_told_with_its_name_and_exit_code() -> None:
     with Processes(web=SLEEP, worker=[sys.executable, "-c", "raise SystemExit(3)"]) as processes:
         assert processes.wait() == "worker ended with exit code 3"
+
+
+def test_one_that_worked_and_ended_in_order_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes_module, "SHORT_LIFE_SECONDS", 0)
+    lives = f"open({str(tmp_path / 'lives')!r}, 'a').write('x')"
+    second = f"import os; {lives}; raise SystemExit(3 if os.path.getsize({str(tmp_path / 'lives')!r}) > 2 else 0)"
+    with Processes(worker=[sys.executable, "-c", second]) as processes:
+        assert processes.wait() == "worker ended with exit code 3"
+    assert (tmp_path / "lives").read_text() == "xxx"
 
 
 def test_a_signal_ends_the_wait_and_all_of_them() -> None:

@@ -34,9 +34,14 @@ def test_the_form_is_that_of_the_option(form: str) -> None:
         assert logs.style_in_force() == (logging.DEBUG, form)
 
 
-def test_a_host_that_has_handlers_keeps_them() -> None:
-    own = logging.NullHandler()
+def test_a_host_that_has_handlers_keeps_them_and_is_told_so() -> None:
+    said: list[str] = []
+    own = logging.Handler()
+    own.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
     with bare() as root:
         root.addHandler(own)
+        logs.configure(logging.DEBUG)
+        assert (root.handlers, said) == ([own], [])
         logs.configure(logging.DEBUG, "json")
         assert root.handlers == [own]
+    assert said == ["LOGGING of the project decides how lines look: --log-format json changes nothing"]

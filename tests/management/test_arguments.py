@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from jobs_app.capacity import Demand
-from jobs_app.management.arguments import demand, moment, names, period, positive, seconds, since
+from jobs_app.management.arguments import demand, moment, names, period, port, positive, seconds, since
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,20 @@ def test_a_period_is_above_zero() -> None:
         period("0")
 
 
-def test_a_moment_has_a_zone() -> None:
+def test_a_moment_is_of_utc_unless_it_has_a_zone() -> None:
     assert moment("2026-01-31T09:00:00Z") == datetime(2026, 1, 31, 9, tzinfo=UTC)
     assert moment("2026-01-31 09:00+02:00") == datetime(2026, 1, 31, 7, tzinfo=UTC)
+    assert moment("2026-01-31T09:00") == datetime(2026, 1, 31, 9, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["2026-01-31", "2026-01-31T09:00:00", "tomorrow", ""])
+@pytest.mark.parametrize("text", ["0", "-1", "65536", "99999999999", "http"])
+def test_a_port_is_one_that_there_is(text: str) -> None:
+    assert port("65535") == 65535
+    with pytest.raises(ArgumentTypeError, match="use a "):
+        port(text)
+
+
+@pytest.mark.parametrize("text", ["2h", "31.01.2026", "tomorrow", ""])
 def test_other_moments_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="2026-01-31T09:00:00Z"):
         moment(text)

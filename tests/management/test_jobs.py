@@ -73,3 +73,13 @@ def test_what_went_wrong_is_told_without_a_traceback(error: BaseException, code:
     with pytest.raises(CommandError) as caught:
         jobs("status")
     assert caught.value.returncode == code
+
+
+def test_a_reader_who_has_read_enough_is_no_error_to_tell(child_environment: dict[str, str]) -> None:
+    command = f"{sys.executable} {MANAGE} jobs status --watch 0.01 | head -n 1"
+    done = subprocess.run(
+        command, shell=True, env=child_environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stdout.startswith("QUEUE")
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr

@@ -108,6 +108,7 @@ def test_a_database_that_is_away_is_said_above_what_was_known() -> None:
     told = frame(view(queue("mail")), width=120, height=50, every=2, problem="The database could not answer: refused")
     assert told[1] == ("The database could not answer: refused", "bad")
     assert "mail" in " ".join(line.text for line in told)
+    assert "All is well" not in " ".join(line.text for line in told)
     assert texts(None, problem="The database could not answer: refused") == [
         "Jobs, read every 2s",
         "The database could not answer: refused",

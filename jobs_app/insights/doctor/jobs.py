@@ -33,7 +33,11 @@ def type_unknown_to_workers(connection: BaseDatabaseWrapper) -> Iterator[Fault]:
     force = read_workforce(connection, database_now(connection))
     waiting = _waiting_types(connection)
     unknown = [name for queue, name in waiting if force.serves(queue) and not force.knows(queue, name)]
-    if unknown:
+    remote = [name for name in unknown if (known := registry.find(name)) and known.remote]
+    if remote:
+        advice = "Start python -m jobs_app.client for their queues: no worker of this project runs them."
+        yield warning(f"Jobs wait for remote workers, and none is there: {few(sorted(set(remote)))}.", advice=advice)
+    if unknown := [name for name in unknown if name not in remote]:
         advice = "Start workers whose code has them, or restart those that run old code; else cancel the jobs."
         told = few(sorted(set(unknown)))
         yield problem(f"Jobs wait whose type no live worker of their queue knows: {told}.", advice=advice)

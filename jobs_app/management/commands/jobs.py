@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Protocol, cast
@@ -16,7 +18,7 @@ from jobs_app.management import verbs
 from jobs_app.management.acts import who_acts
 from jobs_app.management.arguments import add_common_arguments
 from jobs_app.management.database import cannot_answer
-from jobs_app.management.exit_codes import INTERRUPTED
+from jobs_app.management.exit_codes import ERROR, INTERRUPTED
 from jobs_app.management.output import Output
 
 
@@ -52,6 +54,9 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except (DatabaseError, InterfaceError) as error:
             raise cannot_answer(error) from error
+        except BrokenPipeError:  # whoever read it has read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more as it ends
+            raise SystemExit(ERROR) from None
         except KeyboardInterrupt:
             raise CommandError("interrupted", returncode=INTERRUPTED) from None
 

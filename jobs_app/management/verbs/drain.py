@@ -16,6 +16,7 @@ from jobs_app.management.acts import add_act_arguments
 from jobs_app.management.arguments import period
 from jobs_app.management.exit_codes import WAIT_TIMED_OUT, WRONG_USAGE
 from jobs_app.management.output import Output
+from jobs_app.management.processes import is_meant
 from jobs_app.management.progress import Progress
 
 WAIT_SECONDS = 900.0
@@ -24,7 +25,7 @@ LOOK_SECONDS = 1.0
 
 def add_arguments(parser: CommandParser) -> None:
     add = parser.add_argument
-    add("workers", nargs="*", metavar="WORKER", help="the id or the name of a worker; a name may be of several")
+    add("workers", nargs="*", metavar="WORKER", help="its id or how that begins, or its name; all that are so")
     add("--all", action="store_true", help="all that are there now; none that comes later")
     add("--wait", action="store_true", help="until none of them is there, or has a job in its hands")
     add("--timeout", type=period, default=WAIT_SECONDS, metavar="TIME", help="of --wait, 15m; then exit code 5")
@@ -50,7 +51,7 @@ def _ids(words: list[str]) -> list[str]:
     found = processes.all_of(connection, database_now(connection)).found
     ids: list[str] = []
     for word in words:
-        meant = [each for each in found if word in (each.row.pk, each.row.name)]
+        meant = [each for each in found if word and is_meant(each.row, word)]
         if not meant:
             raise CommandError(f"no worker has the id or the name {word!r}. See manage.py jobs workers.")
         if not any(each.is_worker for each in meant):

@@ -13,7 +13,7 @@ from django.core.management.base import CommandParser
 
 from jobs_app.apps import project_packages
 from jobs_app.conf import get_settings
-from jobs_app.management.arguments import add_common_arguments, names, positive, seconds
+from jobs_app.management.arguments import add_common_arguments, names, port, positive, seconds
 from jobs_app.management.exports import alerts, grafana, kubernetes, systemd
 from jobs_app.management.exports.files import File, write
 from jobs_app.management.exports.plan import Plan
@@ -63,7 +63,7 @@ def _add_plan(parser: CommandParser, *, replicas: int) -> None:
     add("--queues", type=names, default=(), metavar="A,B", help="queues or patterns to serve; all if left out")
     add("--concurrency", type=positive, metavar="N", help="jobs at once in a worker; as the settings say if left out")
     add("--replicas", type=positive, default=replicas, metavar="N", help="how many workers; %(default)s if left out")
-    add("--metrics-port", type=positive, default=METRICS_PORT, metavar="PORT", help="%(default)s if left out")
+    add("--metrics-port", type=port, default=METRICS_PORT, metavar="PORT", help="%(default)s if left out")
     add("--grace", type=seconds, default=grace, metavar="TIME", help="to stop in; %(default)s seconds if left out")
 
 

@@ -18,6 +18,8 @@ from jobs_app.management.exit_codes import NOTHING_MATCHED, WRONG_USAGE
 from jobs_app.management.output import Output, shown
 from jobs_app.management.run_filters import add_filter_arguments, as_options, filter_of, is_of_last_day
 from jobs_app.management.runs import run_table
+from jobs_app.options import did_you_mean
+from jobs_app.registry import registry
 
 MOST = 1000  # of one page
 
@@ -55,6 +57,8 @@ def _place(text: str | None) -> Key | None:
 
 
 def _tell_more(chosen: RunFilter, found: RunPage, options: dict[str, Any], out: Output) -> None:
+    if chosen.job_type and chosen.job_type not in registry:
+        out.note(f"Code knows no job type {chosen.job_type!r}.{did_you_mean(chosen.job_type, registry.names())}")
     if found.is_cut:
         out.note(f"More than {MOST_ROWS} are live: the list may lack some of these.")
     if found.searched_to is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from jobs_app.counters import known_queues
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.management.acts import add_act_arguments
@@ -14,6 +15,7 @@ from jobs_app.management.arguments import moment, period
 from jobs_app.management.exit_codes import WRONG_USAGE
 from jobs_app.management.output import Output, shown
 from jobs_app.management.pause_acts import SCHEDULE, SCOPES, add_target_arguments, schedule_id, target_of, tell
+from jobs_app.options import did_you_mean
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -35,6 +37,8 @@ def handle(options: dict[str, Any], out: Output) -> None:
     else:
         acted = control.pause(SCOPES[what], name, options["actor"], options["reason"], until)
     tell(acted, f"is paused{f' until {shown(until)}' if until else ''}", "parked", out)
+    if what == "queue" and name not in known_queues():
+        out.note(f"No job type and no setting names a queue {name!r}.{did_you_mean(name, known_queues())}")
 
 
 def _until(options: dict[str, Any]) -> datetime | None:

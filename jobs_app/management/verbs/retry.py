@@ -1,4 +1,4 @@
-"""Run again what has failed, and start now what waits for later: by ids, or all that the options choose."""
+"""Run again what has ended, as a new run, and start now what waits for later: by ids, or all that options choose."""
 
 from __future__ import annotations
 

@@ -35,6 +35,17 @@ def test_a_waiting_job_whose_type_no_worker_knows_is_a_problem() -> None:
     assert look(type_unknown_to_workers).level == "ok"
 
 
+def test_what_only_remote_workers_run_is_told_as_such() -> None:
+    @job(name="find-shops", remote=True)
+    def find_shops() -> None: ...
+
+    announce(connection, Presence(id="local", job_types=["work"]))
+    stored(job_type="find-shops")
+    found = look(type_unknown_to_workers)
+    assert (found.level, "remote workers" in found.sentence) == ("warning", True)
+    assert "python -m jobs_app.client" in found.advice
+
+
 def test_a_queue_that_nobody_serves_is_told_elsewhere() -> None:
     announce(connection, Presence(id="worker", queues=["mail"]))
     stored(queue="reports")

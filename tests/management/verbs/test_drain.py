@@ -47,6 +47,15 @@ def test_by_id_and_by_name() -> None:
     assert jobs_json("drain", "spare")["asked"] == ["worker-2", "worker-3"]
 
 
+def test_by_how_its_id_begins_or_what_its_log_lines_say() -> None:
+    announce(connection, Presence(id="box-1234-abc", host="box", pid=1234))
+    assert "box-1234" in jobs("workers")[0]
+    assert jobs_json("drain", "box-1234")["asked"] == ["box-1234-abc"]
+    assert jobs_json("drain", "box1234")["asked_before"] == ["box-1234-abc"]
+    assert ended("drain", "").code == 1
+    assert asked() == ["box-1234-abc"]
+
+
 def test_all_and_one_that_drains_already_counts_as_asked() -> None:
     one_running()
     jobs("drain", "worker-1")

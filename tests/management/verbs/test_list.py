@@ -8,7 +8,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 
+from jobs_app import job
+from jobs_app.lifecycle.presence import Presence, announce
 from tests.insights.run_rows import ago, ended, running, waiting
 from tests.lifecycle.rows import at
 from tests.management.calling import jobs, jobs_json
@@ -138,3 +141,25 @@ def test_what_cannot_be_is_refused(arguments: list[str], code: int, message: str
     answer = ended_with("list", *arguments)
     assert (answer.code, answer.data) == (code, "")
     assert message in answer.words
+
+
+@pytest.mark.parametrize("option", ["--job-type", "--queue", "--subject", "--worker", "--error", "--parent", "--query"])
+@pytest.mark.parametrize("verb", ["list", "cancel", "retry", "abort"])
+def test_an_empty_value_does_not_mean_all(verb: str, option: str) -> None:
+    """A script's variable may not be set."""
+    arguments = ["--state", "waiting"] if verb == "list" else ["--state", "waiting", "--yes"]
+    end = ended_with(verb, *arguments, option, "")
+    assert (end.code, f"{option} is empty" in end.words) == (2, True)
+
+
+def test_a_worker_is_named_as_tables_show_it() -> None:
+    announce(connection, Presence(id="box-1234-abc", host="box", pid=1234))
+    run = running(worker_id="box-1234-abc")
+    running(worker_id="other")
+    for word in ("box-1234-abc", "box-1234", "box1234"):
+        assert listed("--worker", word) == [run]
+
+
+def test_a_name_that_code_does_not_know_is_noticed() -> None:
+    job(name="send_mail")(lambda: None)
+    assert "Code knows no job type 'send_mial'. Did you mean 'send_mail'?" in jobs("list", "--job-type", "send_mial")[1]
