@@ -50,6 +50,18 @@ class _Handler(WSGIRequestHandler):
         logger.debug(format, *args, extra=event("scraped"))
 
 
+class Told(list[bytes]):
+    """An answer that says when it was sent: who ends sooner would cut it off."""
+
+    def __init__(self, parts: Iterable[bytes], sent: Callable[[], None]) -> None:
+        super().__init__(parts)
+        self._sent = sent
+
+    def close(self) -> None:
+        """Called by the server."""
+        self._sent()
+
+
 class Port:
     """What is served on it, and whether it was scraped."""
 
@@ -80,9 +92,10 @@ class Port:
 
     def _tell_metrics(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         began = time.monotonic()
-        told = list(self._metrics(environ, start_response))
+        return Told(self._metrics(environ, start_response), lambda: self._was_told(began))
+
+    def _was_told(self, began: float) -> None:
         self._scraped_at = began
-        return told
 
     def _tell_live(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         return _tell(start_response, self._examine().still)
