@@ -1,4 +1,4 @@
-"""The mark of tests about pages and permissions, which are the same on every database: once is enough."""
+"""The mark of tests about pages, permissions and commands, which are the same on every database: once is enough."""
 
 from __future__ import annotations
 

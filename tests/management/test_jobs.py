@@ -15,6 +15,9 @@ from django.db import OperationalError, ProgrammingError
 from jobs_app.management.commands.jobs import find_verbs
 from jobs_app.management.verbs import status
 from tests.management.calling import jobs
+from tests.one_database import on_one_database
+
+pytestmark = on_one_database
 
 MANAGE = Path(__file__).parents[2] / "manage.py"
 

@@ -13,9 +13,12 @@ import pytest
 
 from jobsite.processes import free_port
 from tests.metrics.scraping import HOST, Page, ask, scrape
+from tests.one_database import on_one_database
 from tests.waiting import until
 from tests.worker.harness import Ledger, WorkerProcess, finished
 from tests.worker.test_process import Start, gate, holding  # noqa: F401
+
+pytestmark = on_one_database
 
 SUCCEEDED = {"job_type": "ping", "outcome": "succeeded"}
 

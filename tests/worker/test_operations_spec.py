@@ -13,7 +13,10 @@ from typing import Any
 import pytest
 
 from jobs_app.models import JobRun
+from tests.one_database import on_one_database
 from tests.worker.harness import ROOT, Ledger, WorkerProcess, finished
+
+pytestmark = on_one_database
 
 Start = Callable[..., WorkerProcess]
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -40,8 +43,7 @@ def read_pairs(line: str) -> dict[str, Any]:
 
 
 @pytest.mark.spec("S0.R16")
-@pytest.mark.parametrize(("form", "read"), [("json", read_json), ("keyvalue", read_pairs)])
-@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize(("form", "read", "processes"), [("json", read_json, "2"), ("keyvalue", read_pairs, "1")])
 def test_events_have_names_in_every_form_and_process(
     form: str, read: Callable[[str], dict[str, Any]], processes: str, start: Start, samples: Any
 ) -> None:

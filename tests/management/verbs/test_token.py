@@ -18,8 +18,9 @@ from jobs_app.models import ApiToken, ControlEvent
 from tests.lifecycle.rows import T, at
 from tests.management.calling import jobs, jobs_json
 from tests.management.test_jobs import MANAGE, manage
+from tests.one_database import on_one_database
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, on_one_database]
 
 
 @pytest.fixture(autouse=True)

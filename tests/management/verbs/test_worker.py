@@ -17,10 +17,13 @@ from django.utils import timezone
 from jobs_app.management.commands import runscheduler, runworker
 from jobs_app.management.commands.jobs import Command, find_verbs
 from jobs_app.models import Job, JobAttempt, WorkerState
+from tests.one_database import on_one_database
 from tests.scheduler.schedules import schedule
 from tests.waiting import until
 from tests.worker.conftest import SAMPLE_TYPES
 from tests.worker.harness import ends_with_us
+
+pytestmark = on_one_database
 
 MANAGE = Path(__file__).parents[3] / "manage.py"
 SAME = {"worker": runworker, "scheduler": runscheduler}
