@@ -25,9 +25,9 @@ TESTS_ON_POSTGRES := $(if $(OWN_POSTGRES),env,$(PY) -m jobsite.localpg run --uns
 # What `make test` has run on SQLite and uses no database is not run a second time.
 ONCE :=
 
-# Tests wait for processes more than they compute: four at a time, on two cores. Files begin in the order of
-# tests/long_first.py.
-SIDE_BY_SIDE := -n 4 --dist loadfile --no-loadscope-reorder
+# Tests wait for processes more than they compute: three at a time take less than half as long, on two cores; four take
+# as long as three. Files begin in the order of tests/long_first.py.
+SIDE_BY_SIDE := -n 3 --dist loadfile --no-loadscope-reorder
 
 # Where this is set, each of the hundreds of processes that tests start would compile the whole app anew.
 unexport PYTHONDONTWRITEBYTECODE

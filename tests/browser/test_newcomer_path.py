@@ -14,6 +14,9 @@ from jobs_app.models import ScheduleState
 from tests.browser.operator import Operator
 from tests.browser.site import Site
 from tests.browser.visitors import Visit
+from tests.one_database import on_one_database
+
+pytestmark = on_one_database
 
 SLOTS = ".jobs-slots tbody tr"
 
