@@ -31,8 +31,11 @@ TABLES = """
 SELECT relname, n_live_tup, n_dead_tup, pg_total_relation_size(relid) FROM pg_stat_user_tables
  WHERE relid IN (SELECT oid FROM pg_class WHERE relname LIKE 'jobs\\_app\\_%%' AND pg_table_is_visible(oid))
 """
-# Of sessions of the same role; others are shown to roles with pg_monitor only.
-OLDEST_TRANSACTION = "SELECT extract(epoch FROM now() - min(xact_start))::float8 FROM pg_stat_activity"
+# Sessions of other databases hold nothing back here; those of other users show their age to roles with pg_monitor only.
+OLDEST_TRANSACTION = """
+SELECT extract(epoch FROM now() - min(xact_start))::float8 FROM pg_stat_activity
+ WHERE datname = current_database() AND backend_type = 'client backend'
+"""
 
 
 @dataclass(kw_only=True)

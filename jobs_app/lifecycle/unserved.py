@@ -47,17 +47,16 @@ def _is_open(queue: str, pauses: Pauses) -> bool:
 
 
 def _why(job: Job, workforce: Workforce) -> str | None:
+    known = registry.find(job.job_type)
+    program = "python -m jobs_app.client" if known and known.remote else "manage.py runworker"
+    start = f"start one with {program} --queues {job.queue}"
     if not workforce.serves(job.queue):
-        known = registry.find(job.job_type)
-        program = "python -m jobs_app.client" if known and known.remote else "manage.py runworker"
-        start = f"{program} --queues {job.queue}"
-        return f"no live worker serves queue {job.queue}: start one with {start}"
-    if not workforce.knows(job.queue, job.job_type):
-        if (known := registry.find(job.job_type)) and known.remote:
-            start = f"python -m jobs_app.client --queues {job.queue}"
-            return f"no remote worker pulls from queue {job.queue}: start one with {start}"
-        return f"no live worker of queue {job.queue} knows job type {job.job_type}: start one whose code has it"
-    return None
+        return f"no live worker serves queue {job.queue}: {start}"
+    if workforce.knows(job.queue, job.job_type):
+        return None
+    if known and known.remote:
+        return f"no remote worker pulls from queue {job.queue}: {start}"
+    return f"no live worker of queue {job.queue} knows job type {job.job_type}: start one whose code has it"
 
 
 def _is_due_for_long(job: Job, now: datetime) -> bool:

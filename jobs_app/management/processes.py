@@ -12,6 +12,7 @@ from jobs_app.insights.documents import process_data
 from jobs_app.insights.processes import Process
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.models import Job, WorkerKind, WorkerState
+from jobs_app.runtime.identity import short_name
 
 HEADERS = ("KIND", "NAME", "STATUS", "BUSY", "SEEN", "QUEUES")
 DETAIL_HEADERS = (*HEADERS, "TYPES", "VERSION", "MEMORY", "RUNS")
@@ -58,7 +59,7 @@ def name_of(each: WorkerState) -> str:
 
 def is_meant(each: WorkerState, word: str) -> bool:
     """By its id, the begin of it, its name, or what its log lines call it."""
-    return word in (each.name, f"{each.host[-4:]}{str(each.pid)[-4:]}") or each.id.startswith(word)
+    return word in (each.name, short_name(each.host, each.pid)) or each.id.startswith(word)
 
 
 def worker_id_of(word: str) -> str:

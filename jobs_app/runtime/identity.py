@@ -27,5 +27,9 @@ class Identity:
 
     @property
     def short(self) -> str:
-        """As shown in logs: the last four of the host, the last four of the pid."""
-        return self.host[-4:] + str(self.pid)[-4:]
+        return short_name(self.host, self.pid)
+
+
+def short_name(host: str, pid: int) -> str:
+    """As shown in logs: the last four of the host, the last four of the pid."""
+    return host[-4:] + str(pid)[-4:]

@@ -199,6 +199,19 @@ def test_a_type_that_no_worker_of_its_queue_knows() -> None:
     assert the_one(HOUR).reason == "no live worker of queue mail knows job type new: start one whose code has it"
 
 
+def test_what_only_remote_workers_run_is_told_to_wait_for_one() -> None:
+    @define(name="crawl", queue="mail", remote=True)
+    def crawl() -> None: ...
+
+    start = "start one with python -m jobs_app.client --queues mail"
+    with at(0):
+        crawl.enqueue()
+    assert the_one(HOUR).reason == f"no live worker serves queue mail: {start}"
+    with at(HOUR):
+        announce(connection, Presence(id="local", job_types=["work"]))
+    assert the_one(HOUR).reason == f"no remote worker pulls from queue mail: {start}"
+
+
 def test_the_preset_says_how_long_one_may_wait_for_a_worker() -> None:
     preset = define(name="work", preset="transient")(lambda: None).job_type.preset
 

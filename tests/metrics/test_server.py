@@ -13,6 +13,7 @@ from jobs_app.health import Health
 from jobs_app.metrics.server import Port, serving
 from jobsite.processes import free_port
 from tests.metrics.scraping import HOST, ask, scrape
+from tests.waiting import until
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +47,12 @@ def test_alive_and_ready_are_two_questions(site: Site) -> None:
     assert ask(site.number, "/other")[0] == 404
 
 
+def scrape_once(site: Site) -> None:
+    """The answer may be read before the server knows that it was sent."""
+    scrape(site.number)
+    until(lambda: site.port._scraped_at > float("-inf"), every=0.01)
+
+
 def waits(site: Site, seconds: float = 30) -> threading.Thread:
     thread = threading.Thread(target=site.port.wait_for_last_scrape, args=(seconds, lambda: False))
     thread.start()
@@ -53,7 +60,7 @@ def waits(site: Site, seconds: float = 30) -> threading.Thread:
 
 
 def test_the_last_scrape_is_waited_for_until_it_was_sent(site: Site) -> None:
-    scrape(site.number)
+    scrape_once(site)
     site.counter.inc(7)
     waiting = waits(site)
     assert scrape(site.number).value("done_total") == 7
@@ -64,7 +71,7 @@ def test_the_last_scrape_is_waited_for_until_it_was_sent(site: Site) -> None:
 def test_a_scrape_that_began_before_has_not_the_last_counts(site: Site) -> None:
     sent: list[Any] = []
     early = site.port({"PATH_INFO": "/metrics", "REQUEST_METHOD": "GET"}, lambda *given: sent.append(given))
-    scrape(site.number)
+    scrape_once(site)
     waiting = waits(site)
     early.close()  # type: ignore[attr-defined]
     waiting.join(0.5)
@@ -77,7 +84,7 @@ def test_a_scrape_that_began_before_has_not_the_last_counts(site: Site) -> None:
 @pytest.mark.parametrize(("is_scraped", "seconds"), [(False, 30), (True, 0)])
 def test_nobody_is_waited_for_in_vain(site: Site, is_scraped: bool, seconds: float) -> None:
     if is_scraped:
-        scrape(site.number)
+        scrape_once(site)
     waiting = waits(site, seconds)
     waiting.join(20)
     assert not waiting.is_alive()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.migrations.loader import MigrationLoader
-from django.db.migrations.recorder import MigrationRecorder
 
 from jobs_app.insights.doctor.finding import Fault, Needs, examination, few, problem, warning
 from jobs_app.insights.tables import missing_indexes, missing_tables, table_names
+from jobs_app.lifecycle.migrated import missing_migrations
 
 APP = "jobs_app"
 # What CREATE INDEX CONCURRENTLY leaves behind when it fails: it is written to, and never read.
@@ -22,10 +21,7 @@ SELECT class.relname FROM pg_index AS one JOIN pg_class AS class ON class.oid = 
 
 @examination(fine="Every migration is applied.", needs=Needs.DATABASE)
 def migrations_missing(connection: BaseDatabaseWrapper) -> Iterator[Fault]:
-    on_disk = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
-    wanted = {key for key in on_disk if key[0] == APP}
-    missing = sorted(name for _, name in wanted.difference(MigrationRecorder(connection).applied_migrations()))
-    if missing:
+    if missing := missing_migrations(connection):
         yield problem(f"Migrations of jobs_app are not applied: {few(missing)}.", advice=_migrate(connection))
 
 
