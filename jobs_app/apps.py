@@ -22,6 +22,7 @@ class JobsConfig(AppConfig):
         from jobs_app import checks, chores, eager, mailing  # noqa: F401
         from jobs_app.metrics import gauges
         from jobs_app.scheduler import checks as schedule_checks  # noqa: F401
+        from jobs_app.tasks_backend import discovery
         from jobs_app.webhooks import checks as webhook_checks  # noqa: F401
         from jobs_app.webhooks import delivery  # noqa: F401
 
@@ -31,6 +32,7 @@ class JobsConfig(AppConfig):
         if module_name:
             autodiscover_modules(module_name)
             import_project_module(module_name)
+        discovery.discover(project_packages())
 
 
 def import_project_module(module_name: str) -> None:

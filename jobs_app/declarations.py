@@ -13,19 +13,21 @@ from jobs_app.errors import DefinitionInvalid, PayloadInvalid
 from jobs_app.options import JOB_READERS, did_you_mean, read
 from jobs_app.registry import SYSTEM_NAMES, SYSTEM_QUEUE, JobType, usual_backoff
 from jobs_app.schedule_options import ScheduleOptions
-from jobs_app.schemas import schema_for
+from jobs_app.schemas import PayloadSchema, schema_for
 from jobs_app.strict_json import dumps
 
 FROM_PRESET = ("max_attempts", "backoff", "retry_unknown", "retry_timeouts", "timeout", "max_timeout", "lease")
 SHORTHANDS = ("singleton", "exclusive")
 
 
-def declare(function: Callable[..., Any], given: Mapping[str, Any]) -> JobType:
+def declare(function: Callable[..., Any], given: Mapping[str, Any], *, schema: PayloadSchema | None = None) -> JobType:
     """Check the options of one `@job` and build its job type: what was given, then the preset, then the settings."""
     where = f"@job on {function.__qualname__}"
     chosen = read(given, JOB_READERS, DefinitionInvalid, where)
     schedule = _schedule(chosen, where)
-    schema = schema_for(function, takes_context=chosen.get("takes_context", False), explicit=chosen.pop("schema", None))
+    explicit = chosen.pop("schema", None)
+    if schema is None:
+        schema = schema_for(function, takes_context=chosen.get("takes_context", False), explicit=explicit)
     said = {**_defaults(function), **_from_preset(chosen), **_without_shorthands(chosen, where)}
     job_type = JobType(
         function=function,
@@ -154,8 +156,10 @@ def _require_name(job_type: JobType, option: str, where: str) -> None:
 
 def _require_field(job_type: JobType, option: str, where: str) -> None:
     source = getattr(job_type, option)
+    if not isinstance(source, str):
+        return
     names = [field.name for field in job_type.schema.fields]
-    if isinstance(source, str) and source not in names and not _takes_any_field(job_type.function):
+    if source not in names and not _takes_any_field(job_type.function):
         raise DefinitionInvalid(f"{where}: {option}={source!r} is no payload field.{did_you_mean(source, names)}")
 
 

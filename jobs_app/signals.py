@@ -42,7 +42,8 @@ job_enqueued = Fact("job_enqueued")
 # sender: the JobType (None where this process does not know it); job: the ClaimedJob
 job_started = Fact("job_started")
 
-# sender and job as above; ended: how the attempt ended (state, outcome, error, delay, ...). A retry has state "queued".
+# sender and job as above; ended: how the attempt ended (state, outcome, error, delay, ...); worker_id: whose attempt it
+# was. A retry has state "queued".
 job_finished = Fact("job_finished")
 
 # sender: None; requeued, failed, expired: ids of jobs whose worker went silent (`failed` also if

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from jobsite.database import database_from_url
@@ -24,7 +25,16 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "jobs_app",
+    *([] if find_spec("django.tasks") else ["django_tasks"]),  # the task API of Django 5.2
 ]
+TASKS = {
+    "default": {"BACKEND": "jobs_app.tasks_backend.JobsBackend", "QUEUES": []},
+    "retrying": {
+        "BACKEND": "jobs_app.tasks_backend.JobsBackend",
+        "QUEUES": [],
+        "OPTIONS": {"max_attempts": 3, "timeout": 60},
+    },
+}
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.lifecycle.database import jobs_connection
-from jobs_app.models import JobAttempt
+from jobs_app.models import LIVE, JobAttempt, Run
 
 MOST_SHOWN = 50
 PER_PAGE = 20
@@ -27,6 +28,40 @@ def of_run(run_id: UUID, *, limit: int = MOST_SHOWN) -> list[JobAttempt]:
     """The last attempts that have ended, oldest first."""
     rows = JobAttempt.objects.using(jobs_connection().alias).filter(job_id=run_id)
     return list(rows.order_by("-number")[:limit])[::-1]
+
+
+class Tried(NamedTuple):
+    """One attempt that has ended, as far as programs ask for it."""
+
+    number: int
+    worker_id: str
+    outcome: str
+    error_class: str
+    message: str
+    traceback: str
+
+
+# Every attempt, because who counts them wants all of them; but of thousands only the last ones with what they said.
+WITH_ATTEMPTS = f"""
+SELECT run.*, tried.number AS tried_number, tried.worker_id AS tried_worker_id, tried.outcome AS tried_outcome,
+       tried.error_class AS tried_error_class, tried.message AS tried_message,
+       CASE WHEN tried.number > run.attempts - {MOST_SHOWN} THEN tried.traceback ELSE '' END AS tried_traceback
+  FROM jobs_app_run AS run LEFT JOIN jobs_app_jobattempt AS tried ON tried.job_id = run.id
+ WHERE run.id = %s ORDER BY tried.number
+"""
+
+
+def run_with_attempts(run_id: UUID) -> tuple[Run | None, list[Tried]]:
+    """A run and every attempt of it that has ended, oldest first, in one statement."""
+    connection = jobs_connection()
+    wanted = Run._meta.pk.get_db_prep_value(run_id, connection)
+    rows: list[Any] = list(Run.objects.using(connection.alias).raw(WITH_ATTEMPTS, [wanted]))
+    if not rows:
+        return None, []
+    # Live and ended where a slot was made anew, as in `runs.get`.
+    run = min(rows, key=lambda row: row.state not in LIVE)
+    tried = {row.tried_number: Tried(*(getattr(row, f"tried_{name}") for name in Tried._fields)) for row in rows}
+    return run, [one for number, one in tried.items() if number is not None]
 
 
 def page(

@@ -52,6 +52,7 @@ class Ended:
     traceback: str = ""
     log: str = ""
     result: str | None = None  # JSON text
+    raised: BaseException | None = None  # for those who hear of the end in this process; never stored
     keep_token: bool = False  # recovery keeps it until the next claim: a late report is still good news
     gate: int = Gate.KEY  # of the job, where it is known: others may wait for its key
     policy: str = "standard"  # of the job: where only one may wait, this one may have to give way

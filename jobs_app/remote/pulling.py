@@ -171,7 +171,7 @@ def _with_target(connection: BaseDatabaseWrapper, job: ClaimedJob, target: int |
 def _refuse(connection: BaseDatabaseWrapper, flight: Flight, error: Exception) -> None:
     ended = failed(flight, error)
     if finish(connection, [ended]):
-        tell(flight.job, ended)
+        tell(flight.job, ended, flight.context.worker_id)
 
 
 def _why_nothing(connection: BaseDatabaseWrapper, desk: Desk, asked: Pull, began: float) -> Nothing:

@@ -102,7 +102,7 @@ def report(told: Told, may: May) -> Answer:
     if taken.ended is not None:
         if taken.row.gate != Gate.NONE:
             desks.freed(taken.row.queue)
-        tell(as_claimed(taken.row), taken.ended)
+        tell(as_claimed(taken.row), taken.ended, taken.row.worker_id)
         count_ended(taken.row, taken.ended)
     if taken.row is not None:
         note(connection, taken.row.worker_id)

@@ -12,6 +12,7 @@ import django
 from django.utils.module_loading import import_string
 
 from jobs_app.runtime.stopping import StopSignals
+from jobs_app.tasks_backend.discovery import load_urls
 
 
 def run_child(
@@ -26,6 +27,7 @@ def run_child(
     signals = StopSignals()
     signals.install()
     django.setup()
+    load_urls()
     _work(options, beside, parent, log, ready, health_file, signals)
 
 

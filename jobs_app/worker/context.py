@@ -48,6 +48,11 @@ class JobContext:
         self.worker_id = worker_id
 
     @property
+    def claimed(self) -> ClaimedJob:
+        """The job as this attempt got it."""
+        return self._job
+
+    @property
     def id(self) -> UUID:
         return self._job.id
 

@@ -69,7 +69,7 @@ class Desk:
         for _ in range(self._patience):
             self.look_at_gates(connection)
             job = self._claim_known(connection, asker) or self._claim_anew(connection, asker)
-            if job is None or self.lets_run(connection, job):
+            if job is None or self.lets_run(connection, job, asker.worker_id):
                 return job
         return None
 
@@ -86,7 +86,7 @@ class Desk:
             self._lanes.learn(self.gates.opened())
             return self._types
 
-    def lets_run(self, connection: BaseDatabaseWrapper, job: ClaimedJob) -> bool:
+    def lets_run(self, connection: BaseDatabaseWrapper, job: ClaimedJob, worker_id: str) -> bool:
         """Now that it is claimed; else it waits again, at its gate or for the end of a maintenance window."""
         with self._lock:
             if not self.gates.keep_gates(connection, [job]):
@@ -94,7 +94,7 @@ class Desk:
         deferred = self.gates.calendar.met([job]).get(job.id)
         if deferred is not None and finish(connection, [deferred]):
             self.freed(job.queue)
-            tell(job, deferred)
+            tell(job, deferred, worker_id)
         return deferred is None
 
     def freed(self, queue: str) -> None:

@@ -104,7 +104,10 @@ class Finisher(Loop):
             stored = self._settle(batch, accepted)
         if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
             for report in stored:
-                job_finished.tell(report.flight.job_type, job=report.flight.job, ended=report.ended)
+                worker_id = report.flight.context.worker_id
+                job_finished.tell(
+                    report.flight.job_type, job=report.flight.job, ended=report.ended, worker_id=worker_id
+                )
 
     def _tell_lost(self, lost: Sequence[Report]) -> None:
         self.counts["lost"] += len(lost)

@@ -78,7 +78,7 @@ class InlineWorker:
         if not self._due(connection, id=run_id):
             return None
         job = take(connection, run_id, worker_id=self._identity.id, lease=LEASE_SECONDS)
-        return job if job and self._desk.lets_run(connection, job) else None
+        return job if job and self._desk.lets_run(connection, job, self._identity.id) else None
 
     def due(self) -> list[tuple[UUID, str]]:
         """The id and the job type of everything that could be claimed now, most urgent first."""
@@ -98,7 +98,7 @@ class InlineWorker:
             text = "job=%s was ended by somebody else while it ran; its own end is not recorded"
             logger.warning(text, job.id, extra=event("report_refused", **about(job)))
             return Done(job, None, error)
-        tell(job, report.ended)
+        tell(job, report.ended, self._identity.id)
         return Done(job, report.ended, error)
 
     def _board(self, job: ClaimedJob) -> Flight:

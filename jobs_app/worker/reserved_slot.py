@@ -136,6 +136,6 @@ class ReservedSlot(Loop):
         is_stored = store(self.connection, report) or (unsure and bool(settled(self.connection, [report.ended])))
         self._unsure = False
         if is_stored:
-            tell(report.flight.job, report.ended)
+            tell(report.flight.job, report.ended, report.flight.context.worker_id)
         else:
             say_refused(report.flight.job, report.ended)

@@ -106,6 +106,7 @@ def failed(flight: Flight, error: BaseException) -> Ended:
         error=clean(error) or clean(behind or "") or ("" if decision.free else type(behind or error).__name__),
         traceback="" if behind is None else _traceback(error),
         log=flight.context.log_text(),
+        raised=error,
         policy=flight.job.policy,
     )
 

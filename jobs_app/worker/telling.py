@@ -13,12 +13,12 @@ from jobs_app.signals import job_finished
 logger = logging.getLogger("jobs_app.worker")
 
 
-def tell(job: ClaimedJob, ended: Ended) -> None:
+def tell(job: ClaimedJob, ended: Ended, worker_id: str) -> None:
     """All of it, where no finisher tells it of many at once."""
     if ended.state == "failed":
         say_failed(job, ended)
     if job_finished.receivers:
-        job_finished.tell(registry.find(job.job_type), job=job, ended=ended)
+        job_finished.tell(registry.find(job.job_type), job=job, ended=ended, worker_id=worker_id)
 
 
 def say_failed(job: ClaimedJob, ended: Ended) -> None:

@@ -19,6 +19,7 @@ from jobs_app.registry import SYSTEM_QUEUE
 from jobs_app.runtime.identity import Identity
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.process import run_scheduler, tick_once
+from jobs_app.tasks_backend.discovery import load_urls
 from jobs_app.worker.reserved_slot import ReservedSlot
 
 CHORES_EVERY_SECONDS = 5.0
@@ -42,6 +43,7 @@ class Command(BaseCommand):
         if options["once"] and options["metrics_port"]:
             raise CommandError("--once ends before anybody could read its metrics; leave --metrics-port out")
         require_tables()
+        load_urls()
         code = self._once() if options["once"] else self._run(options)
         if code:
             sys.exit(code)

@@ -16,6 +16,7 @@ from jobs_app.metrics import gauges
 from jobs_app.runtime.stopping import StopSignals
 from jobs_app.scheduler.loop import Scheduler
 from jobs_app.serving import Serving
+from jobs_app.tasks_backend.discovery import load_urls
 from jobs_app.worker.loop import WorkerOptions
 from jobs_app.worker.once import OnceReport
 from jobs_app.worker.overview import Overview
@@ -72,6 +73,7 @@ class Command(BaseCommand):
         log = logs.Style(LOG_LEVELS[options["verbosity"]], options["log_format"])
         logs.configure(*log)
         require_tables()
+        load_urls()
         return self._run(options, worker_options(options), signals, log)
 
     def _run(self, options: dict[str, Any], worker: WorkerOptions, signals: StopSignals, log: logs.Style) -> int:

@@ -7,6 +7,7 @@ import socket
 
 import django
 
+from jobs_app.tasks_backend.discovery import load_urls
 from jobs_app.worker.isolation import kernel
 from jobs_app.worker.isolation.channel import Channel
 
@@ -17,6 +18,7 @@ def run_handler_process(end: socket.socket, log: tuple[int, str]) -> int:
     kernel.offer_to_oom_killer()
     faulthandler.enable()  # the log then tells where a segmentation fault happened
     django.setup()
+    load_urls()
     _work(Channel(end), log)
     return 0
 

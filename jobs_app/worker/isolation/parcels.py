@@ -18,7 +18,7 @@ from jobs_app.worker.context import JobContext
 from jobs_app.worker.flight import Flight
 
 NO_TOKEN = UUID(int=0)  # a child reports to its worker alone, and needs no proof of whose claim it is
-KEPT_BY_WORKER = ("id", "token", "log", "started_ago", "finished_ago", "keep_token", "gate")
+KEPT_BY_WORKER = ("id", "token", "log", "started_ago", "finished_ago", "keep_token", "gate", "raised")
 HINTS = get_type_hints(ClaimedJob)
 ENDING = [field.name for field in fields(Ended) if field.name not in KEPT_BY_WORKER]
 

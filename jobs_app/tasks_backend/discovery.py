@@ -1,0 +1,93 @@
+"""Finding the project's tasks before somebody asks a worker for one: by what code has, never by a stored name."""
+
+from __future__ import annotations
+
+import logging
+import pkgutil
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import isclass
+from types import ModuleType
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from jobs_app.logs import event
+
+logger = logging.getLogger("jobs_app.tasks_backend")
+
+MODULE = "tasks"  # of an installed app or of the project: a module, or a package with all that is in it
+
+
+def our_aliases() -> list[str]:
+    """The names in settings.TASKS whose backend is ours; most projects have none, and need no library of tasks."""
+    if not settings.is_overridden("TASKS"):  # type: ignore[misc]
+        return []
+    backends: Any = settings.TASKS
+    return [alias for alias, params in backends.items() if _is_ours(params.get("BACKEND", ""))]
+
+
+def discover(packages: Iterable[str]) -> None:
+    """Load the tasks of the installed apps and of the packages given. Starts nothing and asks no database."""
+    aliases = our_aliases()
+    if not aliases:
+        return
+    for package in dict.fromkeys([*(config.name for config in apps.get_app_configs()), *packages]):
+        for module in _modules(f"{package}.{MODULE}"):
+            _adopt(module, aliases[0])
+
+
+def load_urls() -> None:
+    """What views enqueue is defined in what they import. Web processes load it with the first request; workers and
+    schedulers do it here."""
+    if our_aliases() and getattr(settings, "ROOT_URLCONF", None):
+        import_module(settings.ROOT_URLCONF)
+
+
+def _is_ours(path: str) -> bool:
+    try:
+        found: Any = import_string(path)
+    except ImportError:  # the library says it better, when the backend is used
+        return False
+    from jobs_app.tasks_backend.backend import JobsBackend
+
+    return isclass(found) and issubclass(found, JobsBackend)
+
+
+def _modules(path: str) -> Iterator[ModuleType]:
+    """The module of this path and those within it; none where there is none."""
+    if not _exists(path):
+        return
+    try:
+        module = import_module(path)
+        inner = pkgutil.walk_packages(getattr(module, "__path__", []), f"{path}.")
+        found = [module, *(import_module(each.name) for each in inner)]
+    except ImportError as error:
+        # It may belong to another library, that is not there any more. The site must start all the same.
+        text = "the tasks in %s cannot be loaded, and stay unknown: %s"
+        logger.warning(text, path, error, extra=event("tasks_not_loaded", module=path, error=error))
+        return
+    yield from found
+
+
+def _exists(path: str) -> bool:
+    try:
+        return find_spec(path) is not None
+    except (ImportError, ValueError):  # a package that is none, or a module without a place
+        return False
+
+
+def _adopt(module: ModuleType, alias: str) -> None:
+    """Tasks of another backend may come here with `using(backend=...)`: a worker has to know them then."""
+    from jobs_app.tasks_backend import job_types
+    from jobs_app.tasks_backend.library import InvalidTask, Task, task_backends
+
+    for found in vars(module).values():
+        if isinstance(found, Task) and job_types.find(job_types.name_of(found)) is None:
+            try:
+                job_types.know(found, task_backends[alias])
+            except InvalidTask as problem:
+                logger.debug("%s stays with its own backend: %s", found.module_path, problem)
