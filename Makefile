@@ -95,8 +95,8 @@ format: $(VENV)/dev.stamp  ## put the code into shape
 messages: $(VENV)/dev.stamp  ## find the texts of the app, merge them into its translations, compile those
 	@$(PY) -m scripts.messages
 
-matrix:  ## the suite on every supported Python and Django that can be had here
-	@$(or $(PYTHON),$(error $(NO_PYTHON))) scripts/matrix.py
+matrix:  ## the suite on every supported Python and Django that can be had here; ARGS="3.12-6.0" for one pair
+	@$(or $(PYTHON),$(error $(NO_PYTHON))) scripts/matrix.py $(ARGS)
 
 spec:  ## which lines of docs/specification.md the last runs have shown, and on which database
 	@$(or $(PYTHON),$(error $(NO_PYTHON))) scripts/spec.py

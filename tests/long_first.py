@@ -1,4 +1,7 @@
-"""The files that take longest begin first, so that at the end no process is left alone with one of them."""
+"""The files that take longest begin first, so that at the end no process is left alone with one of them.
+
+`--without-longest` leaves them out, where the same code is tried many times.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,14 @@ LONGEST = (
 RANKS = {TESTS / name: rank for rank, name in enumerate(LONGEST)}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--without-longest", action="store_true", help="leave out the files that take longest")
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--without-longest"):
+        config.hook.pytest_deselected(items=[item for item in items if item.path in RANKS])
+        items[:] = [item for item in items if item.path not in RANKS]
     sizes = Counter(item.path for item in items)
     items.sort(key=lambda item: (RANKS.get(item.path, len(RANKS)), -sizes[item.path]))
