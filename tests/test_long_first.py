@@ -18,7 +18,7 @@ def test_they_can_be_left_out(pytestconfig: pytest.Config) -> None:
     command = [sys.executable, "-m", "pytest", "tests/cron", "--collect-only", "-q", "-p", "no:cacheprovider"]
 
     collected = subprocess.run(
-        [*command, "--without-longest"], capture_output=True, text=True, cwd=pytestconfig.rootpath
+        [*command, "--without-longest"], check=True, capture_output=True, text=True, cwd=pytestconfig.rootpath
     )
 
     assert "test_slots.py" in collected.stdout

@@ -86,7 +86,7 @@ def claiming() -> Iterator[ClaimedJob]:
     claimed = desk._claim_anew(connection, Asker("worker-1", 60))
     assert claimed is not None
     yield claimed
-    assert not desk.lets_run(connection, claimed)
+    assert not desk.lets_run(connection, claimed, "a worker")
 
 
 @pytest.mark.spec("S0.R9", "A0.4")
