@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pkgutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import isclass
@@ -87,7 +88,5 @@ def _adopt(module: ModuleType, alias: str) -> None:
 
     for found in vars(module).values():
         if isinstance(found, Task) and job_types.find(job_types.name_of(found)) is None:
-            try:
+            with suppress(InvalidTask):  # then it stays with its own backend
                 job_types.know(found, task_backends[alias])
-            except InvalidTask as problem:
-                logger.debug("%s stays with its own backend: %s", found.module_path, problem)

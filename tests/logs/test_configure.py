@@ -45,3 +45,16 @@ def test_a_host_that_has_handlers_keeps_them_and_is_told_so() -> None:
         logs.configure(logging.DEBUG, "json")
         assert root.handlers == [own]
     assert said == ["LOGGING of the project decides how lines look: --log-format json changes nothing"]
+
+
+def test_what_django_says_is_said_once() -> None:
+    django = logging.getLogger("django")
+    kept, its_own = django.handlers[:], logging.Handler()
+    its_own.set_name("console")
+    django.addHandler(its_own)
+    try:
+        with bare():
+            logs.configure(logging.INFO)
+            assert its_own not in django.handlers
+    finally:
+        django.handlers[:] = kept
