@@ -53,7 +53,7 @@ def configure(level: int, format: str = "text") -> None:  # noqa: A002  # as the
 
 
 def _drop_second_voice() -> None:
-    """With DEBUG on, Django prints the lines of its own loggers too: each would be there twice, and one in no format."""
+    """With DEBUG on, Django prints the lines of its own loggers too: each would be there twice, once in no format."""
     logger = logging.getLogger("django")
     for handler in [handler for handler in logger.handlers if handler.get_name() == "console"]:
         logger.removeHandler(handler)

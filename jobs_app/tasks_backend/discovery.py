@@ -69,7 +69,7 @@ def _modules(path: str) -> Iterator[ModuleType]:
     except ImportError as error:
         # It may belong to another library, that is not there any more. The site must start all the same.
         text = "the tasks in %s cannot be loaded, and stay unknown: %s"
-        logger.warning(text, path, error, extra=event("tasks_not_loaded", module=path, error=error))
+        logger.warning(text, path, error, extra=event("tasks_not_loaded", tasks=path, error=error))
         return
     yield from found
 
