@@ -84,7 +84,11 @@ def _when(row: Row, whens: Mapping[str, Row]) -> When:
     if timetable.at is not None or not row["enabled"]:  # a disabled one stands nowhere: beat forgets its last run
         return When(timetable=timetable)
     stands_at = _stands_at(row, timetable)
-    return When(timetable=Timetable(at=stands_at)) if row["one_off"] else When(timetable=timetable, stands_at=stands_at)
+    if not row["one_off"]:
+        return When(timetable=timetable, stands_at=stands_at)
+    if stands_at is None:
+        raise ValueError("it is for one run, and nothing tells when that is")
+    return When(timetable=Timetable(at=stands_at))
 
 
 def _stands_at(row: Row, timetable: Timetable) -> datetime | None:

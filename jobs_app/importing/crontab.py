@@ -8,7 +8,7 @@ from jobs_app.cron.days import Days
 from jobs_app.cron.expression import read, split
 
 LONG_NAME = re.compile(r"[a-z]{4,}")  # monday, january
-TO_ITSELF = re.compile(r"(?<![\w-])(\w+)-\1(?=,|$)")
+TO_ITSELF = re.compile(r"(?<![\w-])(\w+)-\1(?:/\d+)?(?=,|$)")
 WEEKS = tuple(frozenset(range(first, min(first + 7, 32))) for first in range(1, 32, 7))
 EVERY_DATE = frozenset(range(1, 32))
 EVERY_WEEKDAY = frozenset((day, None) for day in range(7))

@@ -22,6 +22,7 @@ def said(**fields: str) -> str:
         ({"month_of_year": "january"}, "0 9 * jan *"),
         ({"day_of_week": "0"}, "0 9 * * 0"),
         ({"hour": "5-5"}, "0 5 * * *"),
+        ({"hour": "1,5-5/2"}, "0 1,5 * * *"),
         ({"minute": "", "hour": "8, 20"}, "* 8,20 * * *"),
         ({"day_of_month": "1,15"}, "0 9 1,15 * *"),
     ],

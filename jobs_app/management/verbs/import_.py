@@ -92,7 +92,7 @@ def _told(counts: Counter[str]) -> str:
 def _undone(counts: Counter[str], *, is_dry: bool, update: bool) -> str:
     differing = 0 if is_dry and update else counts[DIFFERS]
     parts = [f"{counts[CANNOT]} cannot be imported: see why above"] if counts[CANNOT] else []
-    parts += [f"{differing} differ and stay as they are: see with --dry-run, change with --update"] if differing else []
+    parts += [f"{differing} left as here, though different there: change with --update"] if differing else []
     return "; ".join(parts)
 
 

@@ -73,7 +73,7 @@ def test_paused_first_and_then_on_with_update(beat: None) -> None:
     assert set(ScheduleState.objects.values_list("paused", flat=True)) == {True}
     answer = ended("import", "celery-beat")
     assert answer.code == 4
-    assert "1 differ and stay as they are: see with --dry-run, change with --update" in answer.words
+    assert "1 left as here, though different there: change with --update" in answer.words
     assert ended("import", "celery-beat", "--update", "--dry-run").code == 0
     assert ended("import", "celery-beat", "--update").code == 0
     assert set(ScheduleState.objects.values_list("name", "paused")) == {("Every-quarter", False), ("Mornings", True)}
