@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from jobs_app.drafts import Drafts
@@ -59,7 +58,7 @@ class Plan:
         if self.when is None or self.job_type is None:
             return []
         said = ScheduleOptions(timetable=self.timetable).over(self.job_type.schedule)
-        return list(islice(_from(self.timetable, self.when.stands_at or first_slot(said, now)), count))
+        return slots_from(self.timetable, self.when.stands_at or first_slot(said, now), count)
 
 
 def plan(rows: Iterable[Found], job_types: JobTypes, wish: Wish) -> list[Plan]:
@@ -109,7 +108,9 @@ def _notes(found: Found, job_type: JobType, wish: Wish) -> Iterator[str]:
         yield f"it was due at {stood:%Y-%m-%d %H:%M:%S}Z, which is made up for at once; --skip-missed leaves that out"
 
 
-def _from(timetable: Timetable, first: datetime | None) -> Iterator[datetime]:
-    while first is not None:
-        yield first
+def slots_from(timetable: Timetable, first: datetime | None, count: int) -> list[datetime]:
+    found: list[datetime] = []
+    while first is not None and len(found) < count:
+        found.append(first)
         first = timetable.after(first)
+    return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.importing.plans import Plan
+from jobs_app.importing.plans import Plan, slots_from
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import jobs_connection, write_savepoint
 from jobs_app.models import ScheduleState
@@ -36,6 +36,17 @@ class Import:
     @property
     def id(self) -> int | None:
         return self.made_id if self.row is None else self.row.pk
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Told when it is imported, and not each time after."""
+        return () if self.state == THERE else self.plan.notes
+
+    def slots(self, now: datetime, count: int) -> list[datetime]:
+        """What comes next: of one that is there already, as it stands here."""
+        if self.state == THERE and self.row is not None:
+            return slots_from(self.plan.timetable, self.row.next_run_at, count)
+        return self.plan.slots(now, count)
 
 
 def compare(connection: BaseDatabaseWrapper, plans: Sequence[Plan], now: datetime) -> list[Import]:

@@ -25,14 +25,14 @@ def tell(imports: Sequence[Import], now: datetime, out: Output) -> None:
         out.line()
         out.table(WITHOUT, [(_old(each.plan), each.plan.found.task, each.state, each.why) for each in without])
     for each in imports:
-        for note in each.plan.notes:
+        for note in each.notes:
             out.note(f"{_old(each.plan)}: {note}.")
 
 
 def data(one: Import, now: datetime) -> dict[str, Any]:
     plan = one.plan
     known: dict[str, Any] = {"old_name": plan.found.old_name, "task": plan.found.task, "state": one.state}
-    known |= {"why": one.why, "id": one.id, "differences": one.differences, "notes": plan.notes}
+    known |= {"why": one.why, "id": one.id, "differences": one.differences, "notes": one.notes}
     if plan.job_type is None or plan.when is None:
         return known | dict.fromkeys(("job_type", "name", "when", "timezone", "words", "next", "payload", "paused"))
     timetable = plan.timetable
@@ -42,7 +42,7 @@ def data(one: Import, now: datetime) -> dict[str, Any]:
         "when": str(timetable),
         "timezone": timetable.timezone if timetable.cron else None,
         "words": told(timetable),
-        "next": plan.slots(now, SLOTS_TOLD),
+        "next": one.slots(now, SLOTS_TOLD),
         "payload": redact(plan.payload),
         "paused": plan.is_paused,
     }
@@ -50,7 +50,7 @@ def data(one: Import, now: datetime) -> dict[str, Any]:
 
 def _line(one: Import, now: datetime) -> tuple[object, ...]:
     plan = one.plan
-    coming, after, *_ = [*plan.slots(now, 2), None, None]
+    coming, after, *_ = [*one.slots(now, 2), None, None]
     names = (_old(plan), *plan.key[::2], _when(plan.timetable))
     state = f"{one.state}: {', '.join(one.differences)}" if one.differences else one.state
     return (*names, coming, after, redact(plan.payload) or None, "yes" if plan.is_paused else "no", state)

@@ -105,6 +105,15 @@ def test_again_they_are_there_already_whatever_became_of_them_since() -> None:
     assert ControlEvent.objects.count() == events
 
 
+def test_what_is_there_tells_the_slots_that_it_has_here() -> None:
+    missed = found("a", stands_at=NOW - timedelta(hours=2))
+    [made] = imported(missed)
+    assert (made.slots(NOW, 1), len(made.notes)) == ([NOW - timedelta(hours=2)], 1)
+    ScheduleState.objects.filter(name="a").update(next_run_at=NOW + timedelta(hours=1), last_run_at=NOW)
+    [there] = looked_at(missed)
+    assert (there.state, there.slots(NOW, 1), there.notes) == ("already there", [NOW + timedelta(hours=1)], ())
+
+
 def test_what_differs_stays_until_it_shall_change() -> None:
     imported(found("a"), found("b"))
     tomorrow = NOW.replace(hour=7) + timedelta(days=1)
