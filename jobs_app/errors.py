@@ -64,6 +64,10 @@ class EndlessJobs(JobsError, RuntimeError):
     """`run_jobs()` reached its limit and jobs are still due: one of them enqueues itself again and again."""
 
 
+class TableMissing(JobsError, LookupError):
+    """The table of another package is not in this database. Name the one that has it."""
+
+
 class NotPossible(JobsError):
     """The run is not in a state for this. Nothing was changed; the message says why."""
 

@@ -215,3 +215,24 @@ def test_a_type_that_asks_for_a_permission_is_planned_by_those_who_have_it() -> 
     ann = User.objects.get()
     assert control.change_schedule(row("books"), ann, every=90)
     assert control.add_schedule("books", ann, subject="x", every=60)
+
+
+def test_what_came_back_elsewhere_goes_on_with_the_slot_it_stood_at() -> None:
+    for name, options in {"interval": {"every": "1h"}, "cron": {"cron": "30 * * * *"}}.items():
+        add(name=name, from_slot=T - timedelta(minutes=45), **options)
+    assert row(name="interval").next_run_at == T - timedelta(minutes=45)
+    assert row(name="cron").next_run_at == T - timedelta(minutes=30)  # its first from there on
+
+
+def test_a_change_may_move_the_slot_alone() -> None:
+    change("rates", from_slot=T + timedelta(minutes=7))
+    assert row("rates").next_run_at == T + timedelta(minutes=7)
+    assert row("rates").overrides == {}
+    told = {"changed": {}, "next_run_at": (T + timedelta(minutes=7)).isoformat()}
+    assert ControlEvent.objects.latest("pk").detail == told
+
+
+def test_a_slot_without_a_zone_is_refused() -> None:
+    with pytest.raises(OptionInvalid, match=r"from_slot=.*it has no time zone"):
+        add(every="1h", from_slot=T.replace(tzinfo=None))
+    assert not ScheduleState.objects.filter(job_type="report").exists()

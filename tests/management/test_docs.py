@@ -11,9 +11,12 @@ import pytest
 from jobs_app import job
 from jobs_app.management import exit_codes
 from jobs_app.management.commands.jobs import find_verbs
+from jobs_app.models import ScheduleState
+from tests.importing.foreign import crontab, make_tables, put_task
 from tests.management.ending import ended
 
-PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "command-line.md").read_text()
 
 
 def test_every_verb_is_listed() -> None:
@@ -33,3 +36,20 @@ def test_the_recipes_run() -> None:
     commands = re.findall(r"^\$ python manage\.py jobs (.*?)(?: \|\| .*)?$", PAGE, re.MULTILINE)
     assert len(commands) == 10
     assert [ended(*shlex.split(command)).code for command in commands] == [0] * 10
+
+
+@pytest.mark.django_db
+def test_the_steps_of_an_import_run() -> None:
+    job(name="shop.tasks.send_report")(lambda to: None)
+    make_tables("django_celery")
+    put_task("a", "shop.tasks.send_report", args='["ann"]', crontab_id=crontab())
+    commands = re.findall(r"^ *\$ python manage\.py jobs (.*)$", (DOCS / "importing.md").read_text(), re.MULTILINE)
+    assert len(commands) == 5
+    assert [ended(*shlex.split(command)).code for command in commands] == [
+        0,
+        0,
+        0,
+        4,
+        0,
+    ]  # 4: --paused, after it was on
+    assert ScheduleState.objects.get().name == "a"

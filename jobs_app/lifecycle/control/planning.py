@@ -23,7 +23,7 @@ from jobs_app.options import Reader, read, subject_text
 from jobs_app.redaction import redact
 from jobs_app.registry import JobType, registry
 from jobs_app.schedule_columns import CLOCK_COLUMNS, COLUMNS, TIMETABLE_COLUMNS, columns_of, first_slot
-from jobs_app.schedule_options import READERS, WHENS, ScheduleOptions, take
+from jobs_app.schedule_options import READERS, WHENS, ScheduleOptions, optional, take
 from jobs_app.sources import sources
 from jobs_app.strict_json import loads
 
@@ -31,26 +31,36 @@ NAMES: dict[str, Reader] = {
     "subject": subject_text,
     "name": lambda given: given if given == "" else values.name(given),
 }
+SLOT: dict[str, Reader] = {"from_slot": optional(values.moment)}
 ANY_WHEN = "every=, per_hour=, cron= or at="
 
 
 def add_schedule(
-    job_type: str, actor: Any, reason: str = "", *, subject: str = "", name: str = "", **options: Any
+    job_type: str,
+    actor: Any,
+    reason: str = "",
+    *,
+    subject: str = "",
+    name: str = "",
+    from_slot: datetime | None = None,
+    **options: Any,
 ) -> Acted:
     """Let a job type come back, from the next tick on: every=, per_hour=, cron= with timezone=, or once, at=.
 
     Other options as in `@job`. A job type has one schedule without a name for each subject; further ones have a name.
+    What came back elsewhere before goes on here with `from_slot`, which is made up for if it has passed.
     """
     act = begin("add", "add_schedulestate", actor, reason)
     known = _permitted(act, job_type)
     read({"subject": subject, "name": name}, NAMES, OptionInvalid, f"schedule of {job_type}")
+    read({"from_slot": from_slot}, SLOT, OptionInvalid, f"schedule of {job_type}")
     row = ScheduleState(job_type=job_type, subject=subject, name=name, origin=Origin.ADMIN)
     said = _read(row, options).over(known.schedule)
     connection = jobs_connection()
     with write_savepoint(connection):
         now = database_now(connection)
         _require_when(row, said, now)
-        _put(row, {**columns_of(said, subject=subject), "next_run_at": first_slot(said, now)})
+        _put(row, {**columns_of(said, subject=subject), "next_run_at": _standing(said, from_slot, now)})
         row.payload = _fitting_payload(row)
         _insert(connection, row, known)
         acted = Acted(moved=[row.pk])
@@ -59,24 +69,29 @@ def add_schedule(
     return acted
 
 
-def change_schedule(schedule: Any, actor: Any, reason: str = "", **options: Any) -> Acted:
+def change_schedule(
+    schedule: Any, actor: Any, reason: str = "", *, from_slot: datetime | None = None, **options: Any
+) -> Acted:
     """Change what is given and leave the rest; None is what the job type says, or what is usual.
 
     What code or a source says otherwise is overridden until `restore_schedule`. Another interval counts from the slot
-    that is next anyway; another cron from now. What was switched off by failures is switched on again.
+    that is next anyway; another cron from now; both from `from_slot` if it is given. What was switched off by failures
+    is switched on again.
     """
     act = begin("change", "change_schedulestate", actor, reason)
+    read({"from_slot": from_slot}, SLOT, OptionInvalid, "change")
     connection = jobs_connection()
     with write_savepoint(connection):
         row = lock_one(connection, schedule)
         known = _permitted(act, row.job_type)
-        before = _change(row, known, options, database_now(connection))
+        before = _change(row, known, options, database_now(connection), from_slot)
         after = {column: getattr(row, column) for column in before}
         if row.origin != Origin.ADMIN:
             row.overrides |= {column: _as_json(value) for column, value in after.items()}
         update(connection, [row], **after, next_run_at=row.next_run_at, overrides=row.overrides, **REPAIRED)
         acted = Acted(moved=[row.pk])
-        act.record(connection, "schedule", str(row), acted, {"changed": _differences(before, after)})
+        moved = {} if from_slot is None else {"next_run_at": _as_json(row.next_run_at)}
+        act.record(connection, "schedule", str(row), acted, {"changed": _differences(before, after), **moved})
     return acted
 
 
@@ -101,6 +116,13 @@ def _require_when(row: ScheduleState, said: ScheduleOptions, now: datetime) -> N
         raise OptionInvalid(f"schedule {row}: at={said.timetable.at} has passed. Give a later moment, or trigger it.")
 
 
+def _standing(said: ScheduleOptions, from_slot: datetime | None, now: datetime) -> datetime | None:
+    """The slot that a new schedule stands at."""
+    if from_slot is None or said.timetable is None:
+        return first_slot(said, now)
+    return said.timetable.around(from_slot, from_slot)
+
+
 def _fitting_payload(row: ScheduleState) -> dict[str, Any]:
     """The payload as it will be stored, if a tick can make jobs of it. Better to hear now than at each slot."""
     return loads(SlotDrafts().job(row, EPOCH, delay=0.0).payload)
@@ -118,9 +140,11 @@ def _insert(connection: BaseDatabaseWrapper, row: ScheduleState, known: JobType)
         raise taken from None
 
 
-def _change(row: ScheduleState, known: JobType, options: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+def _change(
+    row: ScheduleState, known: JobType, options: Mapping[str, Any], now: datetime, from_slot: datetime | None
+) -> dict[str, Any]:
     """Put what was said into the row; the columns it is about, as they were before."""
-    said = _read(row, _with_its_clock(row, _require_sayable(row, options)))
+    said = _read(row, _with_its_clock(row, options if from_slot and not options else _require_sayable(row, options)))
     columns = _columns_besides_when(options)
     if said.timetable is not None:
         _require_when(row, said, now)
@@ -132,7 +156,9 @@ def _change(row: ScheduleState, known: JobType, options: Mapping[str, Any], now:
     payload = _fitting_payload(row)
     if "payload" in before:
         row.payload = payload
-    if any(before[column] != getattr(row, column) for column in CLOCK_COLUMNS & before.keys()):
+    if from_slot is not None:
+        row.next_run_at = row.timetable.around(from_slot, from_slot)
+    elif any(before[column] != getattr(row, column) for column in CLOCK_COLUMNS & before.keys()):
         row.next_run_at = row.timetable.first(now)
     return before
 

@@ -62,6 +62,6 @@ class Command(BaseCommand):
 
 
 def find_verbs() -> dict[str, Verb]:
-    """The modules of the package, by name."""
+    """The modules of the package, by name; a name that Python keeps for itself ends with `_` there."""
     names = sorted(module.name for module in iter_modules(verbs.__path__))
-    return {name: cast(Verb, import_module(f"{verbs.__name__}.{name}")) for name in names}
+    return {name.rstrip("_"): cast(Verb, import_module(f"{verbs.__name__}.{name}")) for name in names}

@@ -1,0 +1,1 @@
+"""Periodic tasks of other packages become schedules: rows of their tables in, plans out, and plans stored."""

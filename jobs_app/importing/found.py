@@ -1,0 +1,58 @@
+"""A periodic task of another package in words that are not its own."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from jobs_app.timetable import Timetable
+from jobs_app.values import UNSTORABLE
+
+UNUSABLE = re.compile(r"[^A-Za-z0-9._:-]+")
+LONGEST_NAME = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class When:
+    """When it comes back, and where it stands: the slot that comes next, or came and was not taken."""
+
+    timetable: Timetable
+    stands_at: datetime | None = None  # None: where a new schedule begins
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """One row. What could not be read of it is in `problem`, and the rest then says nothing."""
+
+    old_name: str
+    name: str
+    task: str  # dotted path of what it calls
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    when: When | None = None
+    is_enabled: bool = True
+    description: str = ""
+    notes: tuple[str, ...] = ()  # what is imported in another way, or not at all
+    queue: str = ""
+    priority: int | None = None
+    problem: str = ""  # why it cannot be imported
+    is_needless: bool = False  # and why nobody misses it
+
+
+def usable_name(old: str | None, *, otherwise: str) -> str:
+    """A name that schedules may have, the same for the same row each time."""
+    plain = unicodedata.normalize("NFKD", old or "").encode("ascii", "ignore").decode()
+    return UNUSABLE.sub("-", plain).lstrip("._:-").rstrip("-")[:LONGEST_NAME] or otherwise
+
+
+def readable(text: object) -> str:
+    return UNSTORABLE.sub(" ", str(text)).strip()
+
+
+def at_the_second(moment: datetime) -> datetime:
+    """A cron knows no parts of seconds."""
+    return moment - timedelta(microseconds=moment.microsecond)

@@ -1,0 +1,102 @@
+"""Which job type an old task is, and the names of its arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jobs_app import job
+from jobs_app.importing.job_types import JobTypes, payload_of
+from jobs_app.registry import JobType, registry
+from tests.tasks_backend.tasks import add, attempt_of
+
+
+def send_report(to: str, copies: int = 1, *, urgent: bool = False) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def known() -> JobType:
+    return job(name="tests.reports")(send_report).job_type
+
+
+def found(task: str, **mapped: str) -> str:
+    return JobTypes(registry, mapped).of(task).name
+
+
+def test_by_its_name() -> None:
+    assert found("tests.reports") == "tests.reports"
+
+
+def test_by_the_dotted_path_of_its_function() -> None:
+    assert found(f"{__name__}.send_report") == "tests.reports"
+
+
+def test_what_the_operator_says_comes_first() -> None:
+    job(name="other")(lambda: None)
+    assert JobTypes(registry, {"tests.reports": "other"}).of("tests.reports").name == "other"
+
+
+def test_a_job_type_that_the_operator_names_wrong_has_the_nearest_beside_it() -> None:
+    with pytest.raises(ValueError, match=r"'tests.report', which is not registered. Did you mean 'tests.reports'\?"):
+        found("old", old="tests.report")
+
+
+@pytest.mark.parametrize("task", ["shop.tasks.send_report", "test.reports"])
+def test_a_near_name_is_told_with_what_to_say(task: str) -> None:
+    with pytest.raises(ValueError, match=rf"Did you mean 'tests.reports'\? Then say --map {task}=tests.reports"):
+        found(task)
+
+
+def test_a_stored_name_is_never_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins.__import__", lambda *args, **named: pytest.fail("imported"))
+    with pytest.raises(ValueError, match=r"no job type has the name or the function shutil\.rmtree"):
+        found("shutil.rmtree")
+
+
+def test_a_function_of_two_job_types_needs_a_word() -> None:
+    job(name="again")(send_report)
+    with pytest.raises(ValueError, match=r"several job types: again, tests\.reports\. Say which with --map"):
+        found(f"{__name__}.send_report")
+
+
+def test_chores_of_the_app_are_no_job_types_to_plan(chores: Any) -> None:
+    with pytest.raises(ValueError, match="no job type"):
+        found("jobs.prune")
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "payload"),
+    [
+        ((), {"to": "a"}, {"to": "a"}),
+        (("a",), {}, {"to": "a"}),
+        (("a", 2), {"urgent": True}, {"to": "a", "copies": 2, "urgent": True}),
+    ],
+)
+def test_arguments_by_place_get_the_names_of_the_parameters(
+    known: JobType, args: tuple[Any, ...], kwargs: dict[str, Any], payload: dict[str, Any]
+) -> None:
+    assert payload_of(known, args, kwargs) == payload
+
+
+def test_the_context_takes_no_argument() -> None:
+    with_context = job(name="with-context", takes_context=True)(lambda context, number: None)
+    assert payload_of(with_context.job_type, (7,), {}) == {"number": 7}
+
+
+def test_a_task_of_django_takes_its_arguments_by_place_too() -> None:
+    task = registry.get(add.module_path)
+    with_context = registry.get(attempt_of.module_path)
+    assert payload_of(task, (1, 2), {}) == {"left": 1, "right": 2}
+    with pytest.raises(ValueError, match="takes none"):
+        payload_of(with_context, (1,), {})
+
+
+def test_more_arguments_than_places_are_refused(known: JobType) -> None:
+    with pytest.raises(ValueError, match=r"3 positional arguments, and tests.reports takes 2 \(to, copies\)"):
+        payload_of(known, ("a", 2, True), {})
+
+
+def test_an_argument_that_is_given_twice_is_refused(known: JobType) -> None:
+    with pytest.raises(ValueError, match="it gives to twice"):
+        payload_of(known, ("a",), {"to": "b"})

@@ -1,0 +1,179 @@
+"""Plans become schedules, by the acts of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.db import connection
+
+from jobs_app import job
+from jobs_app.errors import OptionInvalid
+from jobs_app.importing.found import Found, When
+from jobs_app.importing.job_types import JobTypes
+from jobs_app.importing.plans import Wish, plan
+from jobs_app.importing.storing import Import, compare, store
+from jobs_app.lifecycle import control
+from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.models import ControlEvent, Job, Origin, ScheduleState
+from jobs_app.registry import registry
+from jobs_app.scheduler.tick import tick
+from jobs_app.timetable import Timetable
+from tests.importing.foreign import NOW
+from tests.management.ending import user_who_may
+
+pytestmark = pytest.mark.django_db
+
+SOON = NOW + timedelta(minutes=5)
+HOURLY, NINE = Timetable(every=3600), Timetable(cron="0 9 * * *", timezone="Europe/Berlin")
+
+
+@pytest.fixture(autouse=True)
+def sync() -> Iterator[None]:
+    @job(name="sync")
+    def sync(number: int = 0) -> None: ...
+
+    with frozen_clock(NOW):
+        yield
+
+
+def found(name: str, timetable: Timetable = HOURLY, *, stands_at: Any = SOON, **given: Any) -> Found:
+    when = When(timetable=timetable, stands_at=stands_at)
+    return Found(old_name=name, name=name, task="sync", when=when, **given)
+
+
+def imported(*rows: Found, actor: Any = "cli:ann", update: bool = False, **wish: Any) -> list[Import]:
+    return store(looked_at(*rows, **wish), actor, "we move", update=update)
+
+
+def looked_at(*rows: Found, **wish: Any) -> list[Import]:
+    plans = plan(rows, JobTypes(registry, {}), Wish(now=NOW, **wish))
+    return compare(connection, plans, NOW)
+
+
+def states(imports: list[Import]) -> list[str]:
+    return [each.state for each in imports]
+
+
+def row(name: str) -> ScheduleState:
+    return ScheduleState.objects.get(job_type="sync", subject="", name=name)
+
+
+def test_rows_become_schedules_that_stand_where_they_stood() -> None:
+    made = imported(found("a", kwargs={"number": 7}), found("b", NINE, stands_at=NOW.replace(hour=7)))
+    assert states(made) == ["made", "made"]
+    assert [each.id for each in made] == [row("a").pk, row("b").pk]
+    assert (row("a").interval_seconds, row("a").next_run_at, row("a").payload) == (3600, SOON, {"number": 7})
+    assert (row("b").cron, row("b").timezone, row("b").next_run_at) == (
+        *("0 9 * * *", "Europe/Berlin"),
+        NOW.replace(hour=7),
+    )
+    assert {row("a").origin, row("b").origin} == {Origin.ADMIN}
+    assert not row("a").paused
+
+
+def test_each_leaves_the_event_of_an_operator_with_what_was_written_about_it() -> None:
+    imported(found("a", description="for the boss"))
+    event = ControlEvent.objects.get()
+    assert (event.action, event.actor, event.reason) == ("add", "cli:ann", "we move: for the boss")
+
+
+def test_a_slot_that_was_missed_becomes_one_job_and_the_next_comes_in_time() -> None:
+    imported(found("a", stands_at=NOW - timedelta(minutes=150)))
+    tick(connection)
+    assert [made.slot_at for made in Job.objects.all()] == [NOW - timedelta(minutes=30)]
+    assert row("a").next_run_at == NOW + timedelta(minutes=30)
+
+
+def test_disabled_ones_are_paused() -> None:
+    imported(found("a"), found("b", is_enabled=False, stands_at=None))
+    assert (row("a").paused, row("b").paused) == (False, True)
+
+
+def test_again_they_are_there_already_whatever_became_of_them_since() -> None:
+    once = found("once", Timetable(at=SOON), stands_at=None)
+    imported(found("a"), once, found("b", is_enabled=False, stands_at=None))
+    ScheduleState.objects.filter(name="a").update(next_run_at=NOW + timedelta(days=1), last_run_at=NOW)
+    ScheduleState.objects.filter(name="once").update(next_run_at=None, last_run_at=NOW)
+    events = ControlEvent.objects.count()
+    with frozen_clock(SOON + timedelta(hours=1)):
+        assert states(imported(found("a"), once, found("b", is_enabled=False, stands_at=None))) == ["already there"] * 3
+    assert ControlEvent.objects.count() == events
+
+
+def test_what_is_there_tells_the_slots_that_it_has_here() -> None:
+    missed = found("a", stands_at=NOW - timedelta(hours=2))
+    [made] = imported(missed)
+    assert (made.slots(NOW, 1), len(made.notes)) == ([NOW - timedelta(hours=2)], 1)
+    ScheduleState.objects.filter(name="a").update(next_run_at=NOW + timedelta(hours=1), last_run_at=NOW)
+    [there] = looked_at(missed)
+    assert (there.state, there.slots(NOW, 1), there.notes) == ("already there", [NOW + timedelta(hours=1)], ())
+
+
+def test_what_differs_stays_until_it_shall_change() -> None:
+    imported(found("a"), found("b"))
+    tomorrow = NOW.replace(hour=7) + timedelta(days=1)
+    changed = found("a", NINE, kwargs={"number": 2}, stands_at=tomorrow), found("b", is_enabled=False)
+    [one, two] = imported(*changed)
+    assert (one.state, one.differences) == ("differs", ("when", "payload", "next slot"))
+    assert (two.state, two.differences) == ("differs", ("paused",))
+    assert (row("a").cron, row("b").paused) == ("", False)
+
+    assert states(imported(*changed, update=True)) == ["updated", "updated"]
+    assert (row("a").cron, row("a").payload, row("a").next_run_at) == ("0 9 * * *", {"number": 2}, tomorrow)
+    assert row("b").paused
+    assert states(imported(*changed)) == ["already there", "already there"]
+
+
+def test_paused_ones_go_on_later_from_where_they_stand_by_then() -> None:
+    imported(found("a"), paused=True)
+    assert (row("a").paused, row("a").next_run_at) == (True, SOON)
+    later = found("a", stands_at=SOON + timedelta(hours=1))
+    assert looked_at(later)[0].differences == ("paused", "next slot")
+    imported(later, update=True)
+    assert (row("a").paused, row("a").next_run_at) == (False, SOON + timedelta(hours=1))
+    assert states(imported(later)) == ["already there"]
+
+
+def test_one_that_ran_here_and_was_paused_goes_on_from_now() -> None:
+    imported(found("a"))
+    ScheduleState.objects.filter(name="a").update(paused=True, last_run_at=NOW, next_run_at=NOW - timedelta(days=3))
+    imported(found("a"), update=True)
+    assert (row("a").paused, row("a").next_run_at) == (False, NOW)
+
+
+def test_a_moment_that_has_passed_cannot_be_imported() -> None:
+    [one] = imported(found("a", Timetable(at=NOW - timedelta(days=1)), stands_at=None))
+    assert (one.state, one.why.partition(".")[0]) == (
+        "cannot be imported",
+        "its moment has passed: 2026-06-09 12:00:00Z",
+    )
+    assert not ScheduleState.objects.exists()
+
+
+def test_the_rest_is_made_where_some_cannot_be_or_are_left_out() -> None:
+    broken = Found(old_name="x", name="x", task="sync", problem="it follows the sun")
+    made = imported(broken, replace(broken, name="y", is_needless=True), found("a"))
+    assert states(made) == ["cannot be imported", "left out", "made"]
+    assert ScheduleState.objects.count() == 1
+
+
+def test_an_error_takes_back_all_of_it() -> None:
+    look = looked_at(found("a"), found("b"))
+    control.add_schedule("sync", "somebody else", name="b", every="1d")
+    with pytest.raises(OptionInvalid, match="there is a schedule sync b already"):
+        store(look, "cli:ann", "", update=False)
+    assert list(ScheduleState.objects.values_list("name", flat=True)) == ["b"]
+    assert not ControlEvent.objects.filter(actor="cli:ann").exists()
+
+
+def test_a_user_needs_the_permission_for_each_act() -> None:
+    ann = user_who_may("add_schedulestate")
+    imported(found("a"), actor=ann)
+    with pytest.raises(PermissionDenied, match="pause_schedule"):
+        imported(found("b"), actor=ann, paused=True)
+    assert list(ScheduleState.objects.values_list("name", flat=True)) == ["a"]
