@@ -4,6 +4,7 @@ own."""
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from tests.dropin.environments import Environment
 
 HERE = Path(__file__).parent
+PAGE = (HERE.parent.parent / "docs" / "installation.md").read_text()
 LAST_APP = "    'django.contrib.staticfiles',\n"
 LINE = "    'jobs_app',\n"
 JOBS = """
@@ -77,6 +79,8 @@ def elaborate_site(folder: Path, environment: Environment, databases: Mapping[st
     """With users, admin sites, databases, a policy and static files in other ways than Django's own."""
     site = _start(folder, environment)
     shutil.copytree(HERE / "house", folder / "house", ignore=shutil.ignore_patterns("__pycache__"))
+    [router] = re.findall(r"^class JobsRouter:\n.*?^(?=```)", PAGE, re.DOTALL | re.MULTILINE)
+    (folder / "house" / "routers.py").write_text(router)  # the one that people are told to write
     _append(site, f"DATABASES = {databases!r}\n{ELABORATE}{POLICY[environment.django]}")
     return site
 

@@ -69,3 +69,9 @@ def test_code_of_before_works_on_the_schema_of_after(name: str, walked: Walked) 
     """Nothing is missing that it reads, nothing refuses what it writes; but for what is told, and is really so."""
     step = walked.steps[name]
     assert breaches(step.before, step.after) == ALLOWED.get(name, set())
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_what_is_allowed_is_told_to_people_too(name: str) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "upgrading.md").read_text()
+    assert f"- `{name}` " in page
