@@ -214,6 +214,15 @@ def get_settings() -> Settings:
     return _in_force or _begin()
 
 
+def settings_or_defaults() -> Settings:
+    """For who only declares something. That `settings.JOBS` cannot be read is told by a check (E001), and by whatever
+    works with jobs; a traceback from the place where a job is defined would come before both."""
+    try:
+        return get_settings()
+    except SettingsInvalid:
+        return Settings()
+
+
 def with_overrides(overrides: Mapping[str, Any]) -> Settings:
     """What code says, with these in its place; SettingsInvalid where the rules do not allow all of it together."""
     return replace(settings_of_code(), **overrides) if overrides else settings_of_code()

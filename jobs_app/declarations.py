@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jobs_app import schedule_options, values
-from jobs_app.conf import get_settings
+from jobs_app.conf import settings_or_defaults
 from jobs_app.errors import DefinitionInvalid, PayloadInvalid
 from jobs_app.options import JOB_READERS, did_you_mean, read
 from jobs_app.registry import SYSTEM_NAMES, SYSTEM_QUEUE, JobType, usual_backoff
@@ -52,8 +52,8 @@ def _schedule(chosen: dict[str, Any], where: str) -> ScheduleOptions:
 
 def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """But for attempts and backoff, which follow the settings for as long as the process lives."""
-    usual_backoff(get_settings())  # better to hear now than at the first retry that it cannot be used
-    return {"name": function.__name__, "queue": get_settings().default_queue, "priority": 0}
+    usual_backoff(settings_or_defaults())  # better to hear now than at the first retry that it cannot be used
+    return {"name": function.__name__, "queue": settings_or_defaults().default_queue, "priority": 0}
 
 
 def _from_preset(chosen: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _refuse_what_cannot_work(job_type: JobType, where: str) -> None:
         _require_field(job_type, option, where)
     _require_sound_timeouts(job_type, where)
     try:
-        dumps(dict(job_type.meta), limit=get_settings().max_payload_bytes, what="meta")
+        dumps(dict(job_type.meta), limit=settings_or_defaults().max_payload_bytes, what="meta")
     except PayloadInvalid as problem:
         raise DefinitionInvalid(f"{where}: {problem}") from None
     if job_type.schedule.timetable is not None and job_type.subject is None:

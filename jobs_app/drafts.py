@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from jobs_app.conf import Settings, get_settings
+from jobs_app.conf import Settings, get_settings, settings_or_defaults
 from jobs_app.errors import OptionInvalid, PayloadInvalid
 from jobs_app.ids import uuid7
 from jobs_app.limits import NO_RULES
@@ -126,7 +126,7 @@ def _columns(job_type: JobType, options: Mapping[str, Any]) -> dict[str, Any]:
 def _meta_text(job_type: JobType, options: Mapping[str, Any]) -> str:
     try:
         merged = {**job_type.meta, **options.get("meta", {})}
-        return dumps(merged, limit=get_settings().max_payload_bytes, what="meta")
+        return dumps(merged, limit=settings_or_defaults().max_payload_bytes, what="meta")
     except PayloadInvalid as problem:
         raise OptionInvalid(f"job {job_type.name!r}: {problem}") from None
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from jobs_app.conf import Settings, get_settings
+from jobs_app.conf import Settings, get_settings, settings_or_defaults
 from jobs_app.errors import DefinitionInvalid, UnknownJobType
 from jobs_app.limits import SYSTEM_NAMES as SYSTEM_NAMES
 from jobs_app.limits import SYSTEM_QUEUE as SYSTEM_QUEUE
@@ -85,7 +85,7 @@ class JobType:
     def schedule(self) -> ScheduleOptions:
         if self.paced_by is None:
             return self.own_schedule
-        return replace(self.own_schedule, timetable=Timetable(every=getattr(get_settings(), self.paced_by)))
+        return replace(self.own_schedule, timetable=Timetable(every=getattr(settings_or_defaults(), self.paced_by)))
 
     @property
     def is_enabled(self) -> bool:

@@ -3,20 +3,15 @@ interface."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from importlib.util import find_spec
-
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path, re_path
+
+from jobs_app.checks.addresses import is_interface_installed
 
 app_name = "jobs_app"
 urlpatterns: list[URLPattern | URLResolver] = [path("", include("jobs_app.metrics.urls"))]
 
-has_api = False
-with suppress(ModuleNotFoundError):
-    has_api = find_spec("ninja.openapi") is not None  # a tool to build programs is called ninja, too
-
-if has_api:
+if is_interface_installed():
     from jobs_app.api.interface import urls
 
     urlpatterns.append(path("api/", urls()))

@@ -22,7 +22,8 @@ OTHERS = (
     "AND backend_type = 'client backend'"
 )
 
-pytest_plugins = ["tests.needing_database", "tests.long_first", "tests.spec_report", "tests.browser.notice"]
+pytest_plugins = ["tests.needing_database", "tests.long_first", "tests.spec_report"]
+pytest_plugins += ["tests.browser.notice", "tests.dropin.notice"]
 
 hypothesis.settings.register_profile("steady", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("steady")

@@ -16,6 +16,8 @@ TESTS = Path(__file__).parent
 LONGEST = (
     "browser/test_newcomer_path.py",
     "browser/test_accessibility.py",
+    "dropin/test_django_61.py",
+    "dropin/test_django_52.py",
     "worker/test_policies.py",
     "worker/test_crashes.py",
     "worker/test_supervisor.py",

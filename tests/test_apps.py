@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 
+from jobs_app import job
 from jobs_app.apps import project_packages
 from jobs_app.errors import SettingsInvalid
 from jobs_app.registry import registry
@@ -77,10 +78,41 @@ def test_autodiscovery_has_another_name_or_none(package: Any, settings: Any) -> 
     assert "unwanted" not in registry
 
 
-def test_wrong_settings_stop_the_start(settings: Any) -> None:
+def test_wrong_settings_stop_the_start_of_what_runs_no_checks(settings: Any) -> None:
     settings.JOBS = {"LEASE_SECOND": 30}
     with pytest.raises(SettingsInvalid, match="LEASE_SECONDS"):
         start()
+
+
+@pytest.mark.parametrize("command", ["check", "migrate --plan", "runworker --once", "runscheduler --once"])
+def test_wrong_settings_are_told_by_the_checks_of_a_command_and_not_by_a_traceback(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *command.split(), "--settings", "tests.misspelt_settings"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "(jobs_app.E001) settings.JOBS has no 'LEASE_SECOND'. Did you mean 'LEASE_SECONDS'?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_verbs_that_need_the_settings_say_in_a_line_what_is_wrong_with_them() -> None:
+    arguments = ["manage.py", "jobs", "status", "--settings", "tests.misspelt_settings"]
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr == "CommandError: settings.JOBS has no 'LEASE_SECOND'. Did you mean 'LEASE_SECONDS'?\n"
+
+
+def test_a_job_can_be_defined_whatever_the_settings_are(settings: Any) -> None:
+    """Modules of a project define some before anybody could tell."""
+    settings.JOBS = {"LEASE_SECOND": 30}
+
+    @job
+    def ship(order: int) -> None: ...
+
+    with pytest.raises(SettingsInvalid, match="LEASE_SECONDS"):
+        ship.enqueue(order=1)
 
 
 def test_the_project_is_around_urls_and_settings(settings: Any) -> None:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = ("policies", "control", "windows", "isolation", "testing", "scheduling", "cron", "capacity", "settings")
-PAGES += ("webhooks", "notifications", "logging", "signals", "importing")
+PAGES += ("webhooks", "notifications", "logging", "signals", "importing", "installation", "checks")
 BLOCK = re.compile(r"^```python\n(?!# \S+\.py\n)(.*?)^```", flags=re.DOTALL | re.MULTILINE)  # files run elsewhere
 CONSOLE = re.DOTALL | re.MULTILINE
 

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "jobs_app", "jobsite", "tests")
+from tests.wheel import ROOT, built_wheel
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names in a wheel built from a copy, since a build leaves files beside its sources."""
-    copy, out = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("wheel")
-    for source in SOURCES:
-        if (ROOT / source).is_dir():
-            shutil.copytree(ROOT / source, copy / source)
-        else:
-            shutil.copy(ROOT / source, copy)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    built = subprocess.run([*build, "-w", str(out), str(copy)], capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    return set(zipfile.ZipFile(next(out.glob("jobs_app-*.whl"))).namelist())
+    """The names in it."""
+    return set(zipfile.ZipFile(built_wheel(tmp_path_factory)).namelist())
 
 
 def test_the_wheel_has_every_file_of_the_app(wheel: set[str]) -> None:

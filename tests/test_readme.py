@@ -57,6 +57,14 @@ def test_the_options_for_sqlite_are_those_that_the_demo_and_the_tests_use() -> N
     assert "jobs_app" in settings.INSTALLED_APPS
 
 
+def test_the_page_about_installation_has_the_same_options() -> None:
+    page = (ROOT / "docs" / "installation.md").read_text()
+    [code] = re.findall(r"^```python\n(DATABASES = .*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["DATABASES"]["default"]["OPTIONS"] == SQLITE_OPTIONS
+
+
 @pytest.mark.parametrize("path", re.findall(r"`((?:jobs_app|jobsite|templates|tests|scripts|docs)/[\w/.]*)`", README))
 def test_every_path_it_names_exists(path: str) -> None:
     assert (ROOT / path).exists()

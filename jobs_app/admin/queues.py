@@ -36,7 +36,7 @@ def _listing(visit: Visit) -> HttpResponseBase:
 
 
 def _detail(visit: Visit, name: str) -> HttpResponseBase:
-    found = visit.read(lambda: queues.listing(visit.connection))
+    found = visit.read(lambda: queues.listing(visit.connection, own=name == SYSTEM_QUEUE))
     line = next((each for each in found.lines if each.name == name), None) if found else None
     if found is not None and line is None:
         raise Http404(f"there is no queue {name!r}: it is made by the first job that is enqueued in it")

@@ -115,14 +115,17 @@ class Backlog:
     subjects: list[tuple[str, int]] = field(default_factory=list)
 
 
-def listing(connection: BaseDatabaseWrapper, hours: Mapping[str, QueueHour] | None = None) -> QueueList:
+def listing(
+    connection: BaseDatabaseWrapper, hours: Mapping[str, QueueHour] | None = None, *, own: bool = False
+) -> QueueList:
     """All queues of which code, settings, operators or jobs know, with these hours if they were read before.
 
-    The number of queries is the same for any number.
+    That of the app's own chores is among them while it has jobs, or if it is asked for. The number of queries is the
+    same for any number.
     """
     live = counts.live(connection)
     found = {each.queue: each for each in live.queues}
-    own = set(QueueState.objects.using(connection.alias).values_list("name", flat=True))
+    ruled = set(QueueState.objects.using(connection.alias).values_list("name", flat=True))
     pauses = _pauses(connection, live.at)
     paused = {pause.name for pause in pauses if pause.scope == Scope.QUEUE}
     rules, present = read_rules(connection), processes.all_of(connection, live.at)
@@ -135,9 +138,9 @@ def listing(connection: BaseDatabaseWrapper, hours: Mapping[str, QueueHour] | No
             hour=hours.get(name, NO_HOUR),
             rules=rules.of_queue(name),
             declared=get_settings().queues.get(name, NO_RULES),
-            has_own_rules=name in own,
+            has_own_rules=name in ruled,
         ).under(pauses)
-        for name in sorted({*found, *own, *paused, *get_settings().queues})
+        for name in sorted({*found, *ruled, *paused, *get_settings().queues, *([SYSTEM_QUEUE] if own else ())})
     ]
     return QueueList(at=live.at, lines=lines, processes=present, is_capped=live.is_capped)
 

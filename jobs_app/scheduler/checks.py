@@ -5,47 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.core import checks
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, register
 
+from jobs_app.checks.telling import TAG, error, warning
 from jobs_app.conf import get_settings
 from jobs_app.errors import PayloadInvalid, SettingsInvalid
 from jobs_app.limits import NO_RULES
 from jobs_app.registry import JobType, registry
 from jobs_app.sources import Source, sources
 
-TAG = "jobs_app"
-
 
 @register(TAG)
 def sources_name_job_types_that_fit(**kwargs: Any) -> list[CheckMessage]:
-    try:
-        get_settings()
-    except SettingsInvalid:
-        return []  # told by the check of the settings
-    return [message for source in sources for message in _faults_of(source)]
+    return [message for source in sources for message in _faults_of(source)] if _are_settings_readable() else []
 
 
 @register(TAG)
 def schedules_of_code_can_be_enqueued(**kwargs: Any) -> list[CheckMessage]:
     """One that names a subject gets its payload from a source, row by row; without a source it has none."""
-    return [_unfitting(job_type) for job_type in registry if not _fits(job_type)]
+    return [_unfitting(each) for each in registry if not _fits(each)] if _are_settings_readable() else []
+
+
+def _are_settings_readable() -> bool:
+    """If not, the check of the settings tells."""
+    try:
+        get_settings()
+    except SettingsInvalid:
+        return False
+    return True
 
 
 def _faults_of(source: Source) -> Iterator[CheckMessage]:
     for name in source.job_types:
         job_type = registry.find(name)
         if job_type is None:
-            yield Error(
+            yield error(
+                "E007",
                 f"The source {source.name} names the job type {name!r}, which is not registered.",
                 hint="Correct the name, or define it with @job in a jobs.py of an installed app.",
-                id="jobs_app.E007",
             )
         elif source.kind == "due" and _policy(job_type) != "exclusive":
-            yield Error(
+            yield error(
+                "E008",
                 f"The job type {name!r} gets jobs from {source.name}, a source of due things, and is not exclusive.",
                 hint="Give it exclusive=True, so that an item has one open job.",
-                id="jobs_app.E008",
             )
 
 
@@ -67,8 +70,8 @@ def _fits(job_type: JobType) -> bool:
 
 
 def _unfitting(job_type: JobType) -> CheckMessage:
-    return checks.Warning(
+    return warning(
+        "W011",
         f"The job type {job_type.name!r} comes back by itself, but its schedule has no payload that fits.",
         hint=f"Name its subjects with @subjects({job_type.name!r}), or give payload= to its @job.",
-        id="jobs_app.W011",
     )

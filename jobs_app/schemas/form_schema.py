@@ -13,7 +13,7 @@ from django import forms
 from django.utils.choices import flatten_choices
 from django.utils.duration import duration_iso_string
 
-from jobs_app.conf import get_settings
+from jobs_app.conf import settings_or_defaults
 from jobs_app.errors import DefinitionInvalid
 from jobs_app.redaction import is_secret
 from jobs_app.schemas.base import Field, misfit, require_mapping, unknown
@@ -44,7 +44,7 @@ class FormSchema:
         require_mapping(values)
         if strangers := values.keys() - self._names:
             raise misfit({name: unknown(name, self._names) for name in strangers})
-        require_depth(dict(values), limit=get_settings().max_payload_bytes)
+        require_depth(dict(values), limit=settings_or_defaults().max_payload_bytes)
         form = self._form(data=dict(values))
         if not form.is_valid():
             raise misfit({name: _told(name, errors) for name, errors in form.errors.items()})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.apps import apps
-from django.core.checks import CheckMessage, Error
+from django.core.checks import CheckMessage
 
 from jobs_app.errors import DefinitionInvalid
 from jobs_app.tasks_backend import job_types
@@ -71,11 +70,9 @@ class JobsBackend(BaseTaskBackend):
         return stored(result_id)
 
     def check(self, **kwargs: Any) -> Iterable[CheckMessage]:
-        if not apps.is_installed("jobs_app"):
-            hint = "Add 'jobs_app' to INSTALLED_APPS, and run manage.py migrate."
-            yield Error(
-                f"TASKS[{self.alias!r}] uses JobsBackend, and jobs_app is not installed.", hint=hint, id="jobs_app.E009"
-            )
+        from jobs_app.tasks_backend.checks import app_is_installed
+
+        return app_is_installed(self.alias)
 
     def _options_of(self, task: Task[..., Any], known: job_types.KnownTask) -> dict[str, Any]:
         """What this enqueue asks for beside what the job type says anyway: most often nothing."""

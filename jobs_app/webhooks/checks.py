@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core import checks
 from django.core.checks import CheckMessage, register
 
+from jobs_app.checks.telling import TAG, warning
 from jobs_app.conf import get_settings
 from jobs_app.errors import SettingsInvalid
 from jobs_app.options import did_you_mean
 from jobs_app.registry import registry
-
-TAG = "jobs_app"
 
 
 @register(TAG)
@@ -23,10 +21,10 @@ def webhooks_name_job_types_that_exist(**kwargs: Any) -> list[CheckMessage]:
     except SettingsInvalid:
         return []  # told by the check of the settings
     return [
-        checks.Warning(
+        warning(
+            "W020",
             f"The webhook {webhook.name!r} names the job type {name!r}, which is not registered.",
             hint=f"Correct it in settings.JOBS['WEBHOOKS'].{did_you_mean(name, registry.names())}",
-            id="jobs_app.W020",
         )
         for webhook in webhooks
         for name in sorted(webhook.job_types)

@@ -170,6 +170,14 @@ def test_the_queue_of_chores_has_no_buttons_and_cannot_be_paused(visitor: Visito
     assert "never paused" in str(answer.context["form"].errors)
 
 
+def test_the_queue_of_chores_has_its_page_before_it_has_jobs(visitor: Visitor, page_url: PageUrl, chores: Any) -> None:
+    """Pages of the chores link to it."""
+    client = visitor(everything=True)
+    assert page_url("queuestate_detail", "jobs.system") in read(client, page_url("jobdefinition_changelist"))
+    assert client.get(page_url("queuestate_detail", "jobs.system")).status_code == 200
+    assert "jobs.system" not in read(client, page_url("queuestate_changelist"))
+
+
 def limits(client: Client, url: str, **given: str) -> Any:
     """Post what the form shows, with these changes."""
     form = client.get(url).context["form"]

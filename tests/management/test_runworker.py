@@ -70,6 +70,16 @@ def test_options_reach_the_worker(started: list[Any]) -> None:
     )
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize(("is_debug", "given", "told"), [(True, [], 1), (True, ["--once"], 0), (False, [], 0)])
+def test_a_worker_that_is_to_run_for_long_tells_that_debug_is_on(
+    is_debug: bool, given: list[str], told: int, started: list[Any], settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.DEBUG = is_debug
+    call_command("runworker", *given, stdout=StringIO())
+    assert sum(getattr(record, "event", "") == "debug_on" for record in caplog.records) == told
+
+
 def test_settings_are_the_defaults(started: list[Any], settings: Any) -> None:
     settings.JOBS = {
         "WORKER_CONCURRENCY": 7,

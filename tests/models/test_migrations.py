@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import StringIO
 
 import pytest
 from django.core.management import call_command
@@ -10,6 +11,7 @@ from django.db import connection
 
 from jobs_app.models import Job, Run
 from tests.lifecycle.rows import one_running, stored
+from tests.models.walking import migration_names
 
 OURS = "jobs_app_"
 
@@ -53,6 +55,15 @@ def test_each_step_goes_back_alone() -> None:
     call_command("migrate", "jobs_app", verbosity=0)
     stored()
     assert Run.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_statements_of_each_migration_can_be_printed(backwards: bool) -> None:
+    for name in migration_names():
+        out = StringIO()
+        call_command("sqlmigrate", "jobs_app", name, backwards=backwards, stdout=out)
+        assert "IRREVERSIBLE" not in out.getvalue(), name
 
 
 @pytest.mark.django_db

@@ -20,7 +20,7 @@ LOCAL_CURSORS = '"DISABLE_SERVER_SIDE_CURSORS": True'
 
 @examination(fine="Sessions are kept: no pooler hands them around.", needs=Needs.DATABASE, only_on="postgresql")
 def sessions_shared(connection: BaseDatabaseWrapper) -> Iterator[Fault]:
-    if not _are_shared(connection):
+    if not are_sessions_shared(connection):
         return
     told = "A pooler in transaction mode is in front of PostgreSQL: a session lasts for one transaction"
     if connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
@@ -52,7 +52,7 @@ def open_session(connection: BaseDatabaseWrapper) -> Iterator[BaseDatabaseWrappe
         session.close()
 
 
-def _are_shared(connection: BaseDatabaseWrapper) -> bool:
+def are_sessions_shared(connection: BaseDatabaseWrapper) -> bool:
     """Two sessions that are open at once have two server processes, and keep them. A pooler gives the process that the
     first one is done with to the second; if not, the first gets another while the second holds its own."""
     with open_session(connection) as first, open_session(connection) as second:

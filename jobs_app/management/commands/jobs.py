@@ -44,9 +44,9 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         out = Output(self.stdout, self.stderr, as_json=options.get("format") == "json")
         verb = find_verbs()[options["verb"]]
-        if getattr(verb, "ASKS_DATABASE", True):
-            keep_up()
         try:
+            if getattr(verb, "ASKS_DATABASE", True):
+                keep_up()
             if "actor" in options:
                 options["actor"] = who_acts(options["actor"])
             verb.handle(options | {"asked": self}, out)

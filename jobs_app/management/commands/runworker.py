@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any
 
+from django.conf import settings as django_settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs_app import logs
-from jobs_app.conf import ON_SHUTDOWN, get_settings
+from jobs_app.conf import ON_SHUTDOWN, get_settings, settings_or_defaults
+from jobs_app.logs import event
 from jobs_app.management.arguments import LOG_LEVELS, add_log_format, names, period, positive, seconds
 from jobs_app.management.database import require_tables
 from jobs_app.management.exposure import add_exposure_arguments, read_exposure
@@ -23,6 +26,8 @@ from jobs_app.worker.overview import Overview
 from jobs_app.worker.process import exit_soon, run_worker
 from jobs_app.worker.supervisor import Supervisor
 
+logger = logging.getLogger("jobs_app.worker")
+
 MEGABYTE = 1024 * 1024
 
 
@@ -30,7 +35,7 @@ class Command(BaseCommand):
     help = "Run jobs until told to stop. The first TERM or INT lets running jobs finish; a later one releases them."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        settings = get_settings()
+        settings = settings_or_defaults()
         add = parser.add_argument
         add("--queues", type=names, default=(), help="queues or patterns to serve, as mail,sync.*; all if left out")
         add("--exclude", type=names, default=(), help="queues or patterns not to serve")
@@ -72,6 +77,9 @@ class Command(BaseCommand):
             raise CommandError("--once ends before anybody could read its metrics; leave --metrics-port out")
         log = logs.Style(LOG_LEVELS[options["verbosity"]], options["log_format"])
         logs.configure(*log)
+        if django_settings.DEBUG and not options["once"]:
+            text = "settings.DEBUG is on: Django keeps thousands of queries of each connection in memory"
+            logger.warning(text, extra=event("debug_on"))
         require_tables()
         load_urls()
         return self._run(options, worker_options(options), signals, log)

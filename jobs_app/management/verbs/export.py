@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from jobs_app.apps import project_packages
-from jobs_app.conf import get_settings
+from jobs_app.conf import get_settings, settings_or_defaults
 from jobs_app.management.arguments import add_common_arguments, names, port, positive, seconds
 from jobs_app.management.exports import alerts, grafana, kubernetes, systemd
 from jobs_app.management.exports.files import File, write
@@ -58,7 +58,7 @@ def _print(files: list[File], out: Output) -> None:
 
 
 def _add_plan(parser: CommandParser, *, replicas: int) -> None:
-    add, grace = parser.add_argument, math.ceil(get_settings().grace_seconds)
+    add, grace = parser.add_argument, math.ceil(settings_or_defaults().grace_seconds)
     add("--name", type=label, default=_project(), help="in front of all names; %(default)s if left out")
     add("--queues", type=names, default=(), metavar="A,B", help="queues or patterns to serve; all if left out")
     add("--concurrency", type=positive, metavar="N", help="jobs at once in a worker; as the settings say if left out")

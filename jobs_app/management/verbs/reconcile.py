@@ -11,7 +11,7 @@ from uuid import UUID
 from django.core.management.base import CommandError, CommandParser
 
 from jobs_app import durations
-from jobs_app.conf import RECONCILABLE, get_settings
+from jobs_app.conf import RECONCILABLE, get_settings, settings_or_defaults
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import database_now, jobs_connection
 from jobs_app.lifecycle.stale import Stale
@@ -26,7 +26,7 @@ MOVED = {"requeue": "queued again", "fail": "failed", "cancel": "cancelled"}
 def add_arguments(parser: CommandParser) -> None:
     add = parser.add_argument
     add("--dry-run", action="store_true", help="only tell")
-    usual = ", ".join(get_settings().reconcile_applies) or "none"
+    usual = ", ".join(settings_or_defaults().reconcile_applies) or "none"
     add("--kind", action="append", choices=RECONCILABLE, help=f"move on these; {usual} if left out")
     add_act_arguments(parser)
 

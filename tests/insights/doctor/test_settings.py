@@ -21,7 +21,7 @@ def test_what_the_system_checks_say_is_carried_over(settings: Any) -> None:
     assert look(system_checks).level == "ok"
     settings.USE_TZ = False
     found = look(system_checks)
-    assert (found.level, found.advice) == ("problem", "Set USE_TZ = True.")
+    assert (found.level, found.advice) == ("problem", "Set USE_TZ = True. See docs/checks.md#e003.")
     assert found.sentence.startswith("jobs_app.E003: ")
 
 

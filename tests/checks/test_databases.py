@@ -1,4 +1,4 @@
-"""System checks: each finds its fault, says what to do, and is silent without it."""
+"""Where the jobs are, and how that database is configured."""
 
 from __future__ import annotations
 
@@ -6,20 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.core.checks import CheckMessage, run_checks
 from django.db import connections
 
-from jobs_app import checks, job
+from jobs_app import job
 from jobs_app.models import Job
-
-
-def found() -> dict[str, CheckMessage]:
-    return {str(message.id): message for message in run_checks(tags=["jobs_app"])}
-
-
-def found_in_database() -> dict[str, CheckMessage]:
-    messages = run_checks(tags=["database"], databases=["default"])
-    return {str(message.id): message for message in messages if str(message.id).startswith("jobs_app.")}
+from tests.checks.looking import found
 
 
 @pytest.fixture
@@ -43,34 +34,6 @@ class Router:
 
     def allow_migrate(self, db: str, app_label: str, **hints: Any) -> bool | None:
         return self.allowed if app_label == "jobs_app" else None
-
-
-def test_a_sound_project_hears_nothing() -> None:
-    assert found() == {}
-
-
-def test_wrong_settings_are_an_error(settings: Any) -> None:
-    settings.JOBS = {"LEASE_SECOND": 30}
-    assert list(found()) == ["jobs_app.E001"]
-    assert "LEASE_SECONDS" in found()["jobs_app.E001"].msg
-
-
-def test_an_unknown_database_is_an_error(settings: Any) -> None:
-    settings.JOBS = {"DATABASE": "elsewhere"}
-    assert list(found()) == ["jobs_app.E002"]
-    assert "default" in str(found()["jobs_app.E002"].hint)
-
-
-def test_naive_time_is_an_error(settings: Any) -> None:
-    settings.USE_TZ = False
-    assert found()["jobs_app.E003"].hint == "Set USE_TZ = True."
-
-
-def test_eager_jobs_are_a_warning_where_a_site_is_deployed(settings: Any) -> None:
-    settings.JOBS = {"EAGER": True}
-    assert found() == {}
-    messages = run_checks(tags=["jobs_app"], include_deployment_checks=True)
-    assert [message.id for message in messages] == ["jobs_app.W006"]
 
 
 @pytest.mark.parametrize("vendor", ["mysql", "oracle"])
@@ -148,21 +111,6 @@ def test_a_pool_smaller_than_a_worker_is_a_warning(
         assert '{"max_size": 16}' in str(message.hint)
 
 
-def test_a_command_of_another_app_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "get_commands", lambda: {"runworker": "channels", "jobs": "jobs_app"})
-    message = found()["jobs_app.W001"]
-    assert "manage.py runworker is the command of channels" in message.msg
-    assert str(message.hint).startswith("Use manage.py jobs worker, which is the same; or put 'jobs_app' above")
-
-
-@pytest.mark.parametrize(
-    ("command", "hint"), [("runscheduler", "Use manage.py jobs scheduler, which"), ("jobs", "Put 'jobs_app' above")]
-)
-def test_each_command_may_be_owned_by_another_app(command: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "get_commands", lambda: {command: "another"})
-    assert str(found()["jobs_app.W001"].hint).startswith(hint)
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [({}, True), ({"transaction_mode": "DEFERRED"}, True), ({"transaction_mode": "immediate"}, False)],
@@ -173,19 +121,3 @@ def test_sqlite_that_locks_late_is_a_warning(
     monkeypatch.setattr(connections["default"], "vendor", "sqlite")
     monkeypatch.setitem(connections["default"].settings_dict, "OPTIONS", options)
     assert ("jobs_app.W002" in found()) is expected
-
-
-@pytest.mark.django_db
-def test_missing_tables_are_a_warning_when_the_database_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert found_in_database() == {}
-    monkeypatch.setattr(Job._meta, "db_table", "jobs_app_gone")
-    message = found_in_database()["jobs_app.W010"]
-    assert "jobs_app_gone" in message.msg
-    assert message.hint == "Run manage.py migrate jobs_app --database default."
-
-
-@pytest.mark.django_db
-def test_a_database_before_its_first_migration_hears_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Job._meta, "db_table", "jobs_app_gone")
-    monkeypatch.setattr("jobs_app.checks.MigrationRecorder.has_table", lambda self: False)
-    assert found_in_database() == {}

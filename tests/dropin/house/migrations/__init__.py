@@ -1,0 +1,1 @@
+"""Made by the site itself."""
