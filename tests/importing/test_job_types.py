@@ -10,7 +10,6 @@ import pytest
 from jobs_app import job
 from jobs_app.importing.job_types import JobTypes, payload_of
 from jobs_app.registry import JobType, registry
-from tests.tasks_backend.tasks import add, attempt_of
 
 
 def send_report(to: str, copies: int = 1, *, urgent: bool = False) -> None: ...
@@ -84,14 +83,6 @@ def test_arguments_by_place_get_the_names_of_the_parameters(
 def test_the_context_takes_no_argument() -> None:
     with_context = job(name="with-context", takes_context=True)(lambda context, number: None)
     assert payload_of(with_context.job_type, (7,), {}) == {"number": 7}
-
-
-def test_a_task_of_django_takes_its_arguments_by_place_too() -> None:
-    task = registry.get(add.module_path)
-    with_context = registry.get(attempt_of.module_path)
-    assert payload_of(task, (1, 2), {}) == {"left": 1, "right": 2}
-    with pytest.raises(ValueError, match="takes none"):
-        payload_of(with_context, (1,), {})
 
 
 def test_more_arguments_than_places_are_refused(known: JobType) -> None:
