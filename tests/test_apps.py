@@ -152,3 +152,37 @@ assert before_setup.name == "before_setup"
 def test_jobs_can_be_defined_before_the_apps_are_loaded_and_the_start_touches_nothing() -> None:
     done = subprocess.run([sys.executable, "-c", ALONE], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+WITHOUT_ADMIN = """
+import sys
+
+import django
+from django.conf import settings
+
+settings.configure(
+    INSTALLED_APPS=[*sys.argv[1:], "jobs_app"],
+    USE_TZ=True,
+    DATABASES={
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": ":memory:",
+            "OPTIONS": {"transaction_mode": "IMMEDIATE"},
+        }
+    },
+    TEMPLATES=[{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}],
+)
+django.setup()
+from django.core.management import call_command
+call_command("check", fail_level="WARNING")
+call_command("migrate", verbosity=0)
+call_command("jobs", "status", stderr=sys.stdout)
+"""
+
+
+@pytest.mark.parametrize("others", [[], ["django.contrib.contenttypes", "django.contrib.auth"]])
+def test_a_project_without_the_admin_can_have_the_app(others: list[str]) -> None:
+    """Django's check of templates imports the tags of the pages all the same."""
+    command = [sys.executable, "-c", WITHOUT_ADMIN, *others]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

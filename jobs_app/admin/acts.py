@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
-from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.contenttypes.models import ContentType
 from django.http import HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -104,6 +102,11 @@ def tell(visit: Visit, acted: Acted, done: StrOrPromise) -> None:
 
 def write_log_entry(visit: Visit, acted: Acted, title: StrOrPromise, target: str = "") -> None:
     """For Django's own history; the control event, written with the act itself, has the details."""
+    # Their apps need not be installed where nobody acts on a page, and this module is imported there, too: Django
+    # imports the template tags of every app.
+    from django.contrib.admin.models import CHANGE, LogEntry
+    from django.contrib.contenttypes.models import ContentType
+
     named = target or (str(acted.moved[0]) if len(acted.moved) == 1 else "")
     told = {"title": str(title), "moved": len(acted.moved), "skipped": len(acted.skipped)}
     LogEntry.objects.create(
