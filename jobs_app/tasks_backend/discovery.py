@@ -73,7 +73,7 @@ def _loaded(path: str) -> ModuleType | None:
         # It may belong to another library, that is not there any more, or to the site alone. Others must start all the
         # same.
         text = "the tasks in %s cannot be loaded, and stay unknown: %s"
-        logger.warning(text, path, error, extra=event("tasks_not_loaded", module=path, error=error))
+        logger.warning(text, path, error, extra=event("tasks_not_loaded", path=path, error=error))
         return None
 
 

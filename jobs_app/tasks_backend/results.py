@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -40,8 +41,9 @@ NO_ERROR = (Outcome.SUCCESS, Outcome.DEFERRED, Outcome.SNOOZED, Outcome.INTERRUP
 CLASS_OF = {
     Outcome.TIMEOUT: "jobs_app.errors.JobTimeout",
     Outcome.CANCELLED: "jobs_app.errors.JobCancelled",
+    Outcome.LOST: "jobs_app.errors.LeaseLost",  # its worker was killed or went silent
+    Outcome.CRASHED: "jobs_app.errors.LeaseLost",
 }
-LOST = "jobs_app.errors.LeaseLost"  # its worker was killed or went silent
 NOT_RUN = "jobs_app.errors.NotPossible"  # it ended without an attempt that says why
 
 
@@ -170,7 +172,15 @@ def _errors(tried: Iterable[Tried], *, state: str, why: str) -> list[TaskError]:
 
 
 def _error(tried: Tried) -> TaskError:
-    path = tried.error_class or CLASS_OF.get(Outcome(tried.outcome), LOST)
-    if "." not in path:
-        path = f"builtins.{path}"
+    path = _class_path(tried)
     return TaskError(exception_class_path=path, traceback=tried.traceback or f"{path}: {tried.message}\n")
+
+
+def _class_path(tried: Tried) -> str:
+    """Of the error that was raised; where none was, a word stands for what was done to the run."""
+    said = tried.error_class
+    if "." in said:
+        return said
+    if hasattr(builtins, said):
+        return f"builtins.{said}"
+    return CLASS_OF.get(Outcome(tried.outcome), NOT_RUN)

@@ -12,7 +12,7 @@ from jobs_app.registry import JobType, registry
 from jobs_app.signals import job_finished, jobs_recovered
 from jobs_app.tasks_backend import job_types, telling
 from jobs_app.tasks_backend.library import task_enqueued, task_finished, task_started
-from tests.tasks_backend import tasks
+from tests.tasks_backend import tasks, views  # noqa: F401
 
 KNOWN = dict(job_types._known)
 SAMPLES: list[JobType] = [known.definition.job_type for known in KNOWN.values()]

@@ -17,7 +17,7 @@ from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.recover import recover
 from jobs_app.models import Job, JobRun
 from jobs_app.signals import job_finished, jobs_recovered
-from jobs_app.tasks_backend import JobsBackend, task, telling
+from jobs_app.tasks_backend import JobsBackend, telling
 from jobs_app.tasks_backend.library import TaskResultStatus, task_finished, task_started
 from jobs_app.testing import run_jobs
 from tests.by_hand import HandWorker
@@ -75,16 +75,13 @@ def test_an_attempt_that_is_tried_again_is_no_end(heard: Heard) -> None:
     tasks.third_time.enqueue()
     tasks.never.enqueue()
     run_jobs(raise_errors=False)
-    of = {name: [told for word, _, told in heard if word == "finished" and told.task.name == name] for name in names()}
-    (third,), (never,) = of["third_time"], of["never"]
+    ended = {told.task.name: told for word, _, told in heard if word == "finished"}
+    assert [word for word, _, _ in heard].count("finished") == 2
+    third, never = ended["third_time"], ended["never"]
     assert (third.status, third.attempts, len(third.errors)) == (TaskResultStatus.SUCCESSFUL, 3, 2)
     assert (never.status, never.attempts, len(never.errors)) == (TaskResultStatus.FAILED, 2, 2)
     began = [told.attempts for word, _, told in heard if word == "started" and told.task.name == "third_time"]
     assert began == [1, 2, 3]
-
-
-def names() -> tuple[str, str]:
-    return ("third_time", "never")
 
 
 def test_receivers_that_fail_change_nothing(heard: Heard) -> None:
@@ -108,8 +105,7 @@ def test_one_whose_worker_was_lost_is_told(heard: Heard, ends: Ends) -> None:
     lost, tried_again = tasks.noop.enqueue(), tasks.never.enqueue()
     HandWorker().claim(2)
     with frozen_clock(timezone.now() + timedelta(hours=1)):
-        done = recover(connection)
-        jobs_recovered.tell(None, **done._asdict())
+        jobs_recovered.tell(None, **recover(connection)._asdict())
     *_, (word, sender, told) = heard
     assert (word, sender, told.id) == ("finished", JobsBackend, lost.id)
     assert (told.status, told.attempts, told.errors[0].exception_class) == (TaskResultStatus.FAILED, 1, LeaseLost)
@@ -121,11 +117,9 @@ def test_one_whose_worker_was_lost_is_told(heard: Heard, ends: Ends) -> None:
 
 
 def test_one_that_nobody_started_in_time_is_told(heard: Heard) -> None:
-    made = task(expires="1m")(tasks.not_a_task)
-    result = made.enqueue()
-    with frozen_clock(timezone.now() + timedelta(hours=1)):
-        done = recover(connection)
-        jobs_recovered.tell(None, **done._asdict())
+    result = tasks.noop.enqueue()
+    Job.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    jobs_recovered.tell(None, **recover(connection)._asdict())
     *_, (word, _, told) = heard
     assert (word, told.id, told.status, told.attempts) == ("finished", result.id, TaskResultStatus.FAILED, 0)
     assert len(told.errors) == 1
