@@ -18,7 +18,7 @@ from jobs_app.tasks_backend.library import (
     normalize_json,
     task_enqueued,
 )
-from jobs_app.tasks_backend.tasks import META, TASK_OPTIONS, JobsTask, own_options
+from jobs_app.tasks_backend.tasks import META, TASK_OPTIONS, JobsTask, asked_for, own_options
 from jobs_app.values import name as queue_name
 from jobs_app.values import period
 
@@ -76,18 +76,16 @@ class JobsBackend(BaseTaskBackend):
 
     def _options_of(self, task: Task[..., Any], known: job_types.KnownTask) -> dict[str, Any]:
         """What this enqueue asks for beside what the job type says anyway: most often nothing."""
-        base, options, meta = known.task, dict[str, Any](), dict[str, str]()
+        base, options = known.task, dict[str, Any]()
         if task.queue_name != base.queue_name:
             options["queue"] = task.queue_name
         if task.priority != base.priority:
             options["priority"] = task.priority
         if task.run_after is not None:
             options["run_at"] = task.run_after
-            meta["run_after"] = task.run_after.isoformat()
-        if self.alias != base.backend:
-            meta["backend"] = self.alias
         options |= self._limits_of(task, known)
-        return options | {"meta": {META: meta}} if meta else options
+        asked = asked_for(task, base)
+        return options | {"meta": {META: asked}} if asked else options
 
     def _limits_of(self, task: Task[..., Any], known: job_types.KnownTask) -> dict[str, Any]:
         """Attempts and time, where `using` or the options of another backend say otherwise than the job type does."""

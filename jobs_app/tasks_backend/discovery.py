@@ -45,7 +45,7 @@ def load_urls() -> None:
     """What views enqueue is defined in what they import. Web processes load it with the first request; workers and
     schedulers do it here."""
     if our_aliases() and getattr(settings, "ROOT_URLCONF", None):
-        import_module(settings.ROOT_URLCONF)
+        _loaded(settings.ROOT_URLCONF)
 
 
 def _is_ours(path: str) -> bool:
@@ -60,18 +60,21 @@ def _is_ours(path: str) -> bool:
 
 def _modules(path: str) -> Iterator[ModuleType]:
     """The module of this path and those within it; none where there is none."""
-    if not _exists(path):
+    if not _exists(path) or (module := _loaded(path)) is None:
         return
+    yield module
+    for inner in pkgutil.iter_modules(getattr(module, "__path__", []), f"{path}."):
+        yield from _modules(inner.name)
+
+
+def _loaded(path: str) -> ModuleType | None:
     try:
-        module = import_module(path)
-        inner = pkgutil.walk_packages(getattr(module, "__path__", []), f"{path}.")
-        found = [module, *(import_module(each.name) for each in inner)]
+        return import_module(path)
     except ImportError as error:
-        # It may belong to another library, that is not there any more. The site must start all the same.
+        # It may belong to another library, that is not there any more, or to the site alone. The rest must start.
         text = "the tasks in %s cannot be loaded, and stay unknown: %s"
-        logger.warning(text, path, error, extra=event("tasks_not_loaded", tasks=path, error=error))
-        return
-    yield from found
+        logger.warning(text, path, error, extra=event("tasks_not_loaded", path=path, error=error))
+        return None
 
 
 def _exists(path: str) -> bool:

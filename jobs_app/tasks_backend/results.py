@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,13 +20,14 @@ from jobs_app.tasks_backend import job_types
 from jobs_app.tasks_backend.calls import split
 from jobs_app.tasks_backend.library import (
     InvalidTask,
+    InvalidTaskBackend,
     Task,
     TaskError,
     TaskResult,
     TaskResultDoesNotExist,
     TaskResultStatus,
 )
-from jobs_app.tasks_backend.tasks import META, PER_ENQUEUE
+from jobs_app.tasks_backend.tasks import META
 
 STATUS = {
     State.QUEUED: TaskResultStatus.READY,
@@ -39,8 +41,9 @@ NO_ERROR = (Outcome.SUCCESS, Outcome.DEFERRED, Outcome.SNOOZED, Outcome.INTERRUP
 CLASS_OF = {
     Outcome.TIMEOUT: "jobs_app.errors.JobTimeout",
     Outcome.CANCELLED: "jobs_app.errors.JobCancelled",
+    Outcome.LOST: "jobs_app.errors.LeaseLost",  # its worker was killed or went silent
+    Outcome.CRASHED: "jobs_app.errors.LeaseLost",
 }
-LOST = "jobs_app.errors.LeaseLost"  # its worker was killed or went silent
 NOT_RUN = "jobs_app.errors.NotPossible"  # it ended without an attempt that says why
 
 
@@ -50,8 +53,6 @@ class Asked(NamedTuple):
     name: str
     queue: str
     priority: int
-    max_attempts: int
-    timeout: float | None
     meta: Mapping[str, Any]
 
 
@@ -62,9 +63,9 @@ def stored(result_id: object) -> TaskResult[Any]:
     except ValueError:
         raise TaskResultDoesNotExist(result_id) from None
     run, tried = run_with_attempts(run_id)
-    if run is None or (job_types.find(run.job_type)) is None:
+    if run is None or job_types.find(run.job_type) is None:
         raise TaskResultDoesNotExist(result_id)
-    asked = Asked(run.job_type, run.queue, run.priority, run.max_attempts, run.timeout_seconds, run.meta)
+    asked = Asked(run.job_type, run.queue, run.priority, run.meta)
     result = _result(
         asked,
         id=run.pk,
@@ -74,7 +75,7 @@ def stored(result_id: object) -> TaskResult[Any]:
         started_at=run.first_started_at if run.attempts > 1 else run.started_at,
         last_attempted_at=run.started_at,
         finished_at=run.finished_at,
-        errors=_errors(run, tried),
+        errors=_errors(tried, state=run.state, why=run.error or run.done_reason),
         worker_ids=_workers(run, tried),
     )
     object.__setattr__(result, "_return_value", run.result)
@@ -103,7 +104,7 @@ def result_of_claim(job: ClaimedJob, worker_id: str) -> TaskResult[Any]:
     """As its attempt begins. Of a first one everything is known; what was before another has to be read."""
     if job.attempts > 1:
         return stored(job.id)
-    asked = Asked(job.job_type, job.queue, job.priority, job.max_attempts, job.timeout_seconds, json.loads(job.meta))
+    asked = Asked(job.job_type, job.queue, job.priority, json.loads(job.meta))
     return _result(
         asked,
         id=job.id,
@@ -126,11 +127,11 @@ def result_of_end(job: ClaimedJob, ended: Ended, worker_id: str) -> TaskResult[A
     finished_at = max(job.started_at, timezone.now() - timedelta(seconds=ended.finished_ago))
     object.__setattr__(result, "status", STATUS[State(ended.state)])
     object.__setattr__(result, "finished_at", finished_at)
-    if ended.state == State.SUCCEEDED:
-        object.__setattr__(result, "_return_value", None if ended.result is None else json.loads(ended.result))
-    else:
-        error = Tried(1, worker_id, ended.outcome, ended.error_class, ended.error, ended.traceback)
-        object.__setattr__(result, "errors", [_error(error)])
+    if ended.result is not None:
+        object.__setattr__(result, "_return_value", json.loads(ended.result))
+    tried = Tried(1, worker_id, ended.outcome, ended.error_class, ended.error, ended.traceback)
+    errors = _errors([tried], state=ended.state, why=ended.error or ended.done_reason)
+    object.__setattr__(result, "errors", errors)
     return result
 
 
@@ -145,21 +146,14 @@ def _task_as_asked(asked: Asked) -> Task[..., Any]:
     known = job_types.find(asked.name)
     if known is None:
         raise TaskResultDoesNotExist(f"the task {asked.name} is not loaded here")
-    task, job_type, said = known.task, known.definition.job_type, asked.meta.get(META, {})
-    changes: dict[str, Any] = {"priority": asked.priority, "queue_name": asked.queue}
-    if "backend" in said:
-        changes["backend"] = said["backend"]
+    task, said = known.task, asked.meta.get(META, {})
+    changes = {"priority": asked.priority, "queue_name": asked.queue, **said}
     if "run_after" in said:
         changes["run_after"] = datetime.fromisoformat(said["run_after"])
-    if all(hasattr(task, name) for name in PER_ENQUEUE):
-        if "backend" not in said and asked.max_attempts != job_type.max_attempts:
-            changes["max_attempts"] = asked.max_attempts
-        if asked.timeout is not None:
-            changes["timeout"] = asked.timeout
-    changes = {name: value for name, value in changes.items() if getattr(task, name) != value}
+    changes = {name: value for name, value in changes.items() if getattr(task, name, None) != value}
     try:
         return replace(task, **changes) if changes else task
-    except (InvalidTask, ValueError):  # its queue or its backend is not in the settings any more
+    except (InvalidTask, InvalidTaskBackend):  # its queue or its backend is not in the settings any more
         return task
 
 
@@ -169,17 +163,24 @@ def _workers(run: Run, tried: Sequence[Tried]) -> list[str]:
     return [*workers, run.worker_id] if run.state == State.RUNNING else workers
 
 
-def _errors(run: Run, tried: Iterable[Tried]) -> list[TaskError]:
+def _errors(tried: Iterable[Tried], *, state: str, why: str) -> list[TaskError]:
     found = [_error(one) for one in tried if one.outcome not in NO_ERROR]
-    if not found and STATUS[State(run.state)] is TaskResultStatus.FAILED:
-        path = CLASS_OF[Outcome.CANCELLED] if run.state == State.CANCELLED else NOT_RUN
-        why = run.error or run.done_reason
+    if not found and STATUS[State(state)] is TaskResultStatus.FAILED:
+        path = CLASS_OF[Outcome.CANCELLED] if state == State.CANCELLED else NOT_RUN
         found.append(TaskError(exception_class_path=path, traceback=f"{path}: {why}\n"))
     return found
 
 
 def _error(tried: Tried) -> TaskError:
-    path = tried.error_class or CLASS_OF.get(Outcome(tried.outcome), LOST)
-    if "." not in path:
-        path = f"builtins.{path}"
+    path = _class_path(tried)
     return TaskError(exception_class_path=path, traceback=tried.traceback or f"{path}: {tried.message}\n")
+
+
+def _class_path(tried: Tried) -> str:
+    """Of the error that was raised; where none was, a word stands for what was done to the run."""
+    said = tried.error_class
+    if "." in said:
+        return said
+    if hasattr(builtins, said):
+        return f"builtins.{said}"
+    return CLASS_OF.get(Outcome(tried.outcome), NOT_RUN)

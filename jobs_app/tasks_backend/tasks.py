@@ -18,6 +18,7 @@ from jobs_app.tasks_backend.library import (
     task_backends,
 )
 from jobs_app.tasks_backend.library import task as library_task
+from jobs_app.values import period
 
 # What the task API says itself, in its own words, or what a task cannot be.
 NOT_OF_TASKS = (
@@ -48,8 +49,11 @@ class Given(Enum):
 
 def _using(self: Any, **changes: Any) -> Any:
     """Create a new Task with modified defaults: the task API's own, max_attempts and timeout."""
-    own = {name: changes.pop(name) for name in PER_ENQUEUE if changes.get(name) is not None}
-    changed = Task.using(self, **{name: value for name, value in changes.items() if name not in PER_ENQUEUE})
+    own = {name: changes.pop(name) for name in PER_ENQUEUE if name in changes}
+    own = {name: value for name, value in own.items() if value is not None}
+    if "timeout" in own:
+        own["timeout"] = period(own["timeout"])
+    changed = Task.using(self, **changes)
     return replace(changed, **own) if own else changed
 
 
@@ -57,6 +61,17 @@ def own_options(task: Task[..., Any]) -> dict[str, Any]:
     """What it was given beside what every task has."""
     found = {name: getattr(task, name, Given.NOT) for name in TASK_OPTIONS}
     return {name: value for name, value in found.items() if value is not Given.NOT}
+
+
+def asked_for(task: Task[..., Any], base: Task[..., Any]) -> dict[str, Any]:
+    """What `using` made of it that no column of a run says, as JSON."""
+    names = ("backend", *PER_ENQUEUE)
+    asked = {
+        name: getattr(task, name, None) for name in names if getattr(task, name, None) != getattr(base, name, None)
+    }
+    if task.run_after is not None:
+        asked["run_after"] = task.run_after.isoformat()
+    return asked
 
 
 # Slots and fields as in the class that it extends, so that it compares, is replaced and is pickled as that one.

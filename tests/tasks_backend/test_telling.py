@@ -1,0 +1,147 @@
+"""The signals of the task API: when, from whom, with what."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from jobs_app import job
+from jobs_app.errors import LeaseLost
+from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.lifecycle.recover import recover
+from jobs_app.models import Job, JobRun
+from jobs_app.signals import job_finished, jobs_recovered
+from jobs_app.tasks_backend import JobsBackend, telling
+from jobs_app.tasks_backend.library import TaskResultStatus, task_finished, task_started
+from jobs_app.testing import run_jobs
+from tests.by_hand import HandWorker
+from tests.tasks_backend import tasks
+from tests.tasks_backend.conftest import Heard
+
+pytestmark = pytest.mark.django_db
+
+
+class Ends(list[Any]):
+    """What a receiver of `task_finished` sees around it."""
+
+    def __call__(self, sender: type, task_result: Any, **kwargs: Any) -> None:
+        stored = JobRun.objects.filter(pk=task_result.id).values_list("state", flat=True).first()
+        self.append((task_result.status.value, stored, sys.exc_info()[1]))
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    found = Ends()
+    task_finished.connect(found)
+    yield found
+    task_finished.disconnect(found)
+
+
+@pytest.mark.parametrize("name", ["add", "add_async"])
+def test_a_life_is_told_by_the_class_of_the_backend(name: str, heard: Heard) -> None:
+    result = getattr(tasks, name).enqueue(1)
+    run_jobs()
+    assert heard.words() == [("enqueued", "READY"), ("started", "RUNNING"), ("finished", "SUCCESSFUL")]
+    assert {sender for _, sender, _ in heard} == {JobsBackend}
+    assert {told.id for _, _, told in heard} == {result.id}
+    _, (_, _, started), (_, _, finished) = heard
+    assert started.started_at == started.last_attempted_at
+    assert (len(started.worker_ids), started.finished_at, started.attempts) == (1, None, 1)
+    assert (finished.return_value, finished.worker_ids) == (2, started.worker_ids)
+    assert finished.enqueued_at <= finished.started_at <= finished.finished_at
+    stored = getattr(tasks, name).get_result(result.id)
+    assert (stored.return_value, stored.worker_ids) == (finished.return_value, finished.worker_ids)
+
+
+def test_an_end_is_told_when_it_is_stored_with_the_error_at_hand(ends: Ends, heard: Heard) -> None:
+    tasks.add.enqueue(1)
+    tasks.failing.enqueue("no")
+    run_jobs(raise_errors=False)
+    assert ends[0] == ("SUCCESSFUL", "succeeded", None)
+    status, stored, error = ends[1]
+    assert (status, stored, repr(error)) == ("FAILED", "failed", "ValueError('no')")
+    (told,) = [told for name, _, told in heard if name == "finished" and told.status == "FAILED"]
+    assert told.errors == tasks.failing.get_result(told.id).errors
+    assert sys.exc_info() == (None, None, None)
+
+
+def test_an_attempt_that_is_tried_again_is_no_end(heard: Heard) -> None:
+    tasks.third_time.enqueue()
+    tasks.never.enqueue()
+    run_jobs(raise_errors=False)
+    ended = {told.task.name: told for word, _, told in heard if word == "finished"}
+    assert [word for word, _, _ in heard].count("finished") == 2
+    third, never = ended["third_time"], ended["never"]
+    assert (third.status, third.attempts, len(third.errors)) == (TaskResultStatus.SUCCESSFUL, 3, 2)
+    assert (never.status, never.attempts, len(never.errors)) == (TaskResultStatus.FAILED, 2, 2)
+    began = [told.attempts for word, _, told in heard if word == "started" and told.task.name == "third_time"]
+    assert began == [1, 2, 3]
+
+
+def test_receivers_that_fail_change_nothing(heard: Heard) -> None:
+    def broken(**kwargs: Any) -> None:
+        raise RuntimeError("a receiver")
+
+    for signal in (task_started, task_finished):
+        signal.connect(broken)
+    try:
+        result = tasks.add.enqueue(1)
+        run_jobs()
+    finally:
+        for signal in (task_started, task_finished):
+            signal.disconnect(broken)
+    result.refresh()
+    assert result.return_value == 2
+    assert len(heard) == 3
+
+
+def test_one_whose_worker_was_lost_is_told(heard: Heard, ends: Ends) -> None:
+    lost, tried_again = tasks.noop.enqueue(), tasks.never.enqueue()
+    HandWorker().claim(2)
+    with frozen_clock(timezone.now() + timedelta(hours=1)):
+        jobs_recovered.tell(None, **recover(connection)._asdict())
+    *_, (word, sender, told) = heard
+    assert (word, sender, told.id) == ("finished", JobsBackend, lost.id)
+    assert (told.status, told.attempts, told.errors[0].exception_class) == (TaskResultStatus.FAILED, 1, LeaseLost)
+    assert [(status, stored, type(error)) for status, stored, error in ends] == [
+        ("FAILED", "failed", telling.TaskFailed)
+    ]
+    tried_again.refresh()
+    assert (tried_again.status, tried_again.attempts) == (TaskResultStatus.READY, 1)
+
+
+def test_one_that_nobody_started_in_time_is_told(heard: Heard) -> None:
+    result = tasks.noop.enqueue()
+    Job.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    jobs_recovered.tell(None, **recover(connection)._asdict())
+    *_, (word, _, told) = heard
+    assert (word, told.id, told.status, told.attempts) == ("finished", result.id, TaskResultStatus.FAILED, 0)
+    assert len(told.errors) == 1
+    assert told.errors[0].exception_class is not None
+
+
+def test_other_jobs_are_not_told(heard: Heard) -> None:
+    @job
+    def plain() -> None: ...
+
+    plain.enqueue()
+    run_jobs()
+    lost = plain.enqueue()
+    HandWorker().claim()
+    jobs_recovered.tell(None, requeued=set(), failed={lost.id}, expired=set())
+    assert heard == []
+    assert Job.objects.exists()
+
+
+def test_before_the_first_task_nobody_listens() -> None:
+    assert job_finished.disconnect(telling.finished)
+    telling.listen()
+    telling.listen()
+    assert job_finished.disconnect(telling.finished)
+    assert not job_finished.disconnect(telling.finished)
