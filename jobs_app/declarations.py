@@ -21,8 +21,9 @@ SHORTHANDS = ("singleton", "exclusive")
 
 
 def declare(function: Callable[..., Any], given: Mapping[str, Any], *, schema: PayloadSchema | None = None) -> JobType:
-    """Check the options of one `@job` and build its job type: what was given, then the preset, then the settings."""
-    where = f"@job on {function.__qualname__}"
+    """Check the options of one `@job` and build its job type: what was given, then the preset, then the settings. A
+    task brings its schema, which is no option."""
+    where = f"{'@job' if schema is None else '@task'} on {function.__qualname__}"
     chosen = read(given, JOB_READERS, DefinitionInvalid, where)
     schedule = _schedule(chosen, where)
     explicit = chosen.pop("schema", None)

@@ -52,12 +52,16 @@ def find(name: str) -> KnownTask | None:
     return _known.get(name)
 
 
+def names() -> list[str]:
+    return list(_known)
+
+
 def know(task: Task[..., Any], backend: Any) -> KnownTask:
     """The task under this path. It becomes a job type when it is first seen, and anew when its code is loaded again or
     its backend has other options; one that `using` made of it changes nothing."""
     name = name_of(task)
     known = _known.get(name)
-    if known is None or known.task.func is not task.func or _is_outdated(known, backend):
+    if known is None or known.task.func is not task.func or name not in registry or _is_outdated(known, backend):
         base = task if known is None or known.task.func is not task.func else known.task
         known = _known[name] = _define(name, base, backend)
     return known

@@ -6,6 +6,7 @@ Robust, as every signal that a worker sends: a receiver that fails changes nothi
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -44,16 +45,15 @@ def finished(*, job: ClaimedJob, ended: Ended, worker_id: str, **kwargs: Any) ->
 
 def recovered(*, failed: Collection[UUID] = (), expired: Collection[UUID] = (), **kwargs: Any) -> None:
     """Of those whose worker is lost, and those that nobody started in time, nobody else would tell."""
+    from jobs_app.models import JobRun, jobs_database
     from jobs_app.tasks_backend import job_types
     from jobs_app.tasks_backend.results import stored
 
-    for run_id in [*failed, *expired]:
-        try:
-            result = stored(run_id)
-        except TaskResultDoesNotExist:  # not a task
-            continue
-        if known := job_types.find(job_types.name_of(result.task)):
-            _send_failed(known.backend, result, None)
+    runs = JobRun.objects.using(jobs_database()).filter(pk__in=[*failed, *expired], job_type__in=job_types.names())
+    for run_id, name in runs.values_list("pk", "job_type"):
+        known = job_types.find(name)
+        with suppress(TaskResultDoesNotExist):  # pruned meanwhile
+            _send_failed(known.backend if known else None, stored(run_id), None)
 
 
 def _send_failed(sender: Any, result: TaskResult[Any], raised: BaseException | None) -> None:

@@ -36,7 +36,7 @@ def test_a_path_that_is_no_name_has_one_that_stays() -> None:
     def long() -> None: ...
 
     long.__qualname__, long.__module__ = "ü" * 3 + "x" * 300, "module"
-    made = type(tasks.noop)(func=tasks.not_a_task)
+    made = task()(tasks.not_a_task)
     object.__setattr__(made, "func", long)
     name = job_types.name_of(made)
     assert name == job_types.name_of(made)
