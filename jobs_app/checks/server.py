@@ -15,6 +15,7 @@ from jobs_app.conf import get_settings
 from jobs_app.insights.doctor.database import database_too_old
 from jobs_app.insights.doctor.finding import Level
 from jobs_app.insights.doctor.pooler import are_sessions_shared
+from jobs_app.insights.doctor.settings import debug_mode
 from jobs_app.insights.tables import missing_tables
 
 SOON_ENOUGH_SECONDS = 1.0  # a job that waits so long for a poll is not missed by anybody
@@ -60,6 +61,16 @@ def workers_hear_of_jobs(databases: Sequence[str] | None = None, **kwargs: Any) 
             f"WORKER_POLL_SECONDS to {SOON_ENOUGH_SECONDS:g} or less.",
         )
     ]
+
+
+@register(Tags.database, deploy=True)
+def workers_do_not_debug(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+    """Those that are alive, so that nobody is told who only tries something. A worker also tells it when it starts."""
+    connection = answering(databases)
+    if connection is None or missing_tables(connection):
+        return []
+    found = [each for each in debug_mode.findings(connection) if each.level != Level.OK]
+    return [warning("W017", finding.sentence, hint=finding.advice) for finding in found]
 
 
 def answering(databases: Sequence[str] | None) -> BaseDatabaseWrapper | None:

@@ -10,7 +10,7 @@ def found(*, deploying: bool = False) -> dict[str, CheckMessage]:
     return {str(message.id): message for message in messages}
 
 
-def found_in_database() -> dict[str, CheckMessage]:
+def found_in_database(*, deploying: bool = False) -> dict[str, CheckMessage]:
     """Where Django is told to ask the database."""
-    messages = run_checks(tags=["database"], databases=["default"])
+    messages = run_checks(tags=["database"], databases=["default"], include_deployment_checks=deploying)
     return {str(message.id): message for message in messages if str(message.id).startswith("jobs_app.")}

@@ -10,7 +10,8 @@ from django.db import NotSupportedError, connection, connections
 
 from jobs_app.checks import server
 from jobs_app.checks.addresses import tokens_can_be_used
-from jobs_app.checks.server import server_is_new_enough, tables_exist, workers_hear_of_jobs
+from jobs_app.checks.server import server_is_new_enough, tables_exist, workers_do_not_debug, workers_hear_of_jobs
+from jobs_app.lifecycle.presence import Presence, announce
 from jobs_app.models import Job
 from tests.checks.looking import found_in_database
 
@@ -75,7 +76,7 @@ def test_a_database_that_django_refuses_is_told_once_and_asked_nothing_else(monk
 @pytest.mark.parametrize("databases", [None, [], ["another"]])
 def test_a_database_that_django_was_not_told_to_ask_is_not_asked(databases: list[str] | None) -> None:
     """No test database is needed to see it."""
-    for check in (server_is_new_enough, tables_exist, workers_hear_of_jobs, tokens_can_be_used):
+    for check in (server_is_new_enough, tables_exist, workers_hear_of_jobs, workers_do_not_debug, tokens_can_be_used):
         assert check(databases=databases) == []
 
 
@@ -94,3 +95,14 @@ def test_a_pooler_is_a_warning_where_workers_listen_and_poll_rarely(
     messages = workers_hear_of_jobs(databases=["default"])
     assert [message.id for message in messages] == ["jobs_app.W012"] * is_told
     assert all("every 5 seconds" in message.msg for message in messages)
+
+
+@pytest.mark.django_db
+def test_a_worker_with_debug_is_a_warning_where_it_is_deployed(settings: Any) -> None:
+    settings.DEBUG = True
+    assert found_in_database(deploying=True) == {}
+    announce(connection, Presence(id="worker"))
+    assert found_in_database() == {}
+    assert list(found_in_database(deploying=True)) == ["jobs_app.W017"]
+    settings.DEBUG = False
+    assert found_in_database(deploying=True) == {}

@@ -77,7 +77,9 @@ def test_a_worker_that_is_to_run_for_long_tells_that_debug_is_on(
 ) -> None:
     settings.DEBUG = is_debug
     call_command("runworker", *given, stdout=StringIO())
-    assert sum(getattr(record, "event", "") == "debug_on" for record in caplog.records) == told
+    lines = [record.getMessage() for record in caplog.records if getattr(record, "event", "") == "debug_on"]
+    assert len(lines) == told
+    assert all("(jobs_app.W017)" in line for line in lines)
 
 
 def test_settings_are_the_defaults(started: list[Any], settings: Any) -> None:
