@@ -22,7 +22,8 @@ class JobsConfig(AppConfig):
     verbose_name = _("Jobs")
 
     def ready(self) -> None:
-        from jobs_app import checks  # noqa: F401
+        from jobs_app.checks import addresses, commands, databases, server  # noqa: F401
+        from jobs_app.checks import settings as setting_checks  # noqa: F401
         from jobs_app.scheduler import checks as schedule_checks  # noqa: F401
         from jobs_app.tasks_backend import checks as task_checks  # noqa: F401
         from jobs_app.tasks_backend import discovery

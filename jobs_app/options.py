@@ -12,7 +12,7 @@ from uuid import UUID
 from django.utils.functional import Promise
 
 from jobs_app import limits, schedule_options, values
-from jobs_app.errors import JobsError, OptionInvalid
+from jobs_app.errors import OptionInvalid
 from jobs_app.presets import Preset
 from jobs_app.retry import Backoff
 from jobs_app.schedule_options import optional
@@ -181,7 +181,7 @@ ENQUEUE_READERS: dict[str, Reader] = {
 }
 
 
-def read(given: Mapping[str, Any], readers: Mapping[str, Reader], error: type[JobsError], where: str) -> dict[str, Any]:
+def read(given: Mapping[str, Any], readers: Mapping[str, Reader], error: type[Exception], where: str) -> dict[str, Any]:
     """Check every option by its rule; `error` names the first that is unknown or cannot be used."""
     chosen: dict[str, Any] = {}
     for name, value in given.items():

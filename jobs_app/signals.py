@@ -47,7 +47,7 @@ job_started = Fact("job_started")
 job_finished = Fact("job_finished")
 
 # sender: None; requeued, failed, expired: ids of jobs whose worker went silent (`failed` also if
-# one was cancelled meanwhile), or that were never started in time
+# one was cancelled meanwhile), found by recovery or reconciled by people, or that were never started in time
 jobs_recovered = Fact("jobs_recovered")
 
 # sender: None; worker: the LostWorker (id, kind, name, host, pid, seen_at); jobs: ids of those that it had in hand.

@@ -155,3 +155,12 @@ def url_of_test_database() -> str:
     address = f"{database['HOST']}:{database['PORT']}".rstrip(":")
     options = urlencode({name: value for name, value in database["OPTIONS"].items() if isinstance(value, str)})
     return f"postgresql://{user}:{password}@{address}/{database['NAME']}?{options}"
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """What goes away now goes by itself."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

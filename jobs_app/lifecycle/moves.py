@@ -7,7 +7,7 @@ On PostgreSQL a move is one statement; on SQLite it is three in one IMMEDIATE tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -52,7 +52,8 @@ class Ended:
     traceback: str = ""
     log: str = ""
     result: str | None = None  # JSON text
-    raised: BaseException | None = None  # for those who hear of the end in this process; never stored
+    # For those who hear of the end in this process; never stored. Its frames hold what the handler had in hand.
+    raised: BaseException | None = field(default=None, compare=False, repr=False)
     keep_token: bool = False  # recovery keeps it until the next claim: a late report is still good news
     gate: int = Gate.KEY  # of the job, where it is known: others may wait for its key
     policy: str = "standard"  # of the job: where only one may wait, this one may have to give way

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
+from django.utils.log import RequireDebugTrue
+
 from jobs_app.logs.formats import FORMAT, FORMATTERS, JsonFormatter, KeyValueFormatter, OneLineFormatter
 from jobs_app.logs.records import JobFilter, about, event, name_worker
 
@@ -53,10 +55,12 @@ def configure(level: int, format: str = "text") -> None:  # noqa: A002  # as the
 
 
 def _drop_second_voice() -> None:
-    """With DEBUG on, Django prints the lines of its own loggers too: each would be there twice, once in no format."""
+    """With DEBUG on, Django prints the lines of its own loggers too: each would be there twice, once in no format. A
+    handler that the project gave them stays."""
     logger = logging.getLogger("django")
-    for handler in [handler for handler in logger.handlers if handler.get_name() == "console"]:
-        logger.removeHandler(handler)
+    for handler in [each for each in logger.handlers if any(isinstance(one, RequireDebugTrue) for one in each.filters)]:
+        if logger.propagate:
+            logger.removeHandler(handler)
 
 
 def style_in_force() -> Style:

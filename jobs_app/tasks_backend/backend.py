@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
+from django.apps import apps
 from django.core.checks import CheckMessage
+from django.core.exceptions import ImproperlyConfigured
 
 from jobs_app.errors import DefinitionInvalid
 from jobs_app.tasks_backend import job_types
+from jobs_app.tasks_backend.checks import ADD_APP, app_is_installed
 from jobs_app.tasks_backend.library import (
     BaseTaskBackend,
     InvalidTask,
@@ -18,7 +22,7 @@ from jobs_app.tasks_backend.library import (
     normalize_json,
     task_enqueued,
 )
-from jobs_app.tasks_backend.tasks import META, TASK_OPTIONS, JobsTask, asked_for, own_options
+from jobs_app.tasks_backend.tasks import META, TASK_OPTIONS, JobsTask, asked_for, options_of
 from jobs_app.values import name as queue_name
 from jobs_app.values import period
 
@@ -50,8 +54,7 @@ class JobsBackend(BaseTaskBackend):
 
     def enqueue(self, task: Task[..., Any], args: Any, kwargs: Any) -> TaskResult[Any]:
         """One INSERT in the caller's transaction, with the wake-up of a worker riding in it."""
-        from jobs_app.tasks_backend import results
-
+        results = _results()
         self.validate_task(task)
         known = job_types.know(task, self)
         args, kwargs = normalize_json(list(args)), normalize_json(kwargs)
@@ -65,13 +68,9 @@ class JobsBackend(BaseTaskBackend):
         return result
 
     def get_result(self, result_id: str) -> TaskResult[Any]:
-        from jobs_app.tasks_backend.results import stored
-
-        return stored(result_id)
+        return _results().stored(result_id)
 
     def check(self, **kwargs: Any) -> Iterable[CheckMessage]:
-        from jobs_app.tasks_backend.checks import app_is_installed
-
         return app_is_installed(self.alias)
 
     def _options_of(self, task: Task[..., Any], known: job_types.KnownTask) -> dict[str, Any]:
@@ -89,9 +88,9 @@ class JobsBackend(BaseTaskBackend):
 
     def _limits_of(self, task: Task[..., Any], known: job_types.KnownTask) -> dict[str, Any]:
         """Attempts and time, where `using` or the options of another backend say otherwise than the job type does."""
-        said, job_type = {"max_attempts": 1, **self.options, **own_options(task)}, known.definition.job_type
+        said, job_type = options_of(task, self), known.definition.job_type
         limits: dict[str, Any] = {}
-        if said["max_attempts"] != job_type.max_attempts:
+        if said.get("max_attempts") not in (None, job_type.max_attempts):
             limits["max_attempts"] = said["max_attempts"]
         if (
             said.get("timeout") is not None
@@ -100,3 +99,12 @@ class JobsBackend(BaseTaskBackend):
         ):
             limits["timeout"] = said["timeout"]
         return limits
+
+
+def _results() -> ModuleType:
+    """Imported when it is needed: tasks are defined before there are models, which it reads."""
+    if "jobs_app" not in apps.app_configs:
+        raise ImproperlyConfigured(f"JobsBackend stores tasks in tables of jobs_app. {ADD_APP}")
+    from jobs_app.tasks_backend import results
+
+    return results

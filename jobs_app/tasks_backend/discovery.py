@@ -21,14 +21,22 @@ from jobs_app.logs import event
 logger = logging.getLogger("jobs_app.tasks_backend")
 
 MODULE = "tasks"  # of an installed app or of the project: a module, or a package with all that is in it
+NOT_TASKS = ("__main__", "tests")  # what a package may have beside them, and runs when it is imported
+
+left_out: dict[str, ImportError] = {}  # modules that need what is not there; a check tells of them
 
 
 def our_aliases() -> list[str]:
     """The names in settings.TASKS whose backend is ours; most projects have none, and need no library of tasks."""
+    return [alias for alias, path in backend_paths().items() if _is_ours(path)]
+
+
+def backend_paths() -> dict[str, str]:
+    """What settings.TASKS says, under each alias."""
     if not settings.is_overridden("TASKS"):  # type: ignore[misc]
-        return []
+        return {}
     backends: Any = settings.TASKS
-    return [alias for alias, params in backends.items() if _is_ours(params.get("BACKEND", ""))]
+    return {alias: params.get("BACKEND", "") for alias, params in backends.items()}
 
 
 def discover(packages: Iterable[str]) -> None:
@@ -44,14 +52,19 @@ def discover(packages: Iterable[str]) -> None:
 def load_urls() -> None:
     """What views enqueue is defined in what they import. Web processes load it with the first request; workers and
     schedulers do it here."""
-    if our_aliases() and getattr(settings, "ROOT_URLCONF", None):
-        _loaded(settings.ROOT_URLCONF)
+    path = getattr(settings, "ROOT_URLCONF", None)
+    if not path or not our_aliases():
+        return
+    try:
+        import_module(path)
+    except ImportError as error:  # it may need what only the site has. Its other tasks are known
+        _leave_out(path, error)
 
 
 def _is_ours(path: str) -> bool:
     try:
         found: Any = import_string(path)
-    except ImportError:  # the library says it better, when the backend is used
+    except ImportError:  # the library says it better, when the backend is used, or a check where that is missing
         return False
     from jobs_app.tasks_backend.backend import JobsBackend
 
@@ -63,18 +76,31 @@ def _modules(path: str) -> Iterator[ModuleType]:
     if not _exists(path) or (module := _loaded(path)) is None:
         return
     yield module
-    for inner in pkgutil.iter_modules(getattr(module, "__path__", []), f"{path}."):
-        yield from _modules(inner.name)
+    for inner in pkgutil.iter_modules(getattr(module, "__path__", [])):
+        if inner.name not in NOT_TASKS:
+            yield from _modules(f"{path}.{inner.name}")
 
 
 def _loaded(path: str) -> ModuleType | None:
+    """A mistake of its own is as loud as in every module. What it needs of others may be there for the old library
+    alone, and be gone with it: the rest must start."""
     try:
         return import_module(path)
     except ImportError as error:
-        # It may belong to another library, that is not there any more, or to the site alone. The rest must start.
-        text = "the tasks in %s cannot be loaded, and stay unknown: %s"
-        logger.warning(text, path, error, extra=event("tasks_not_loaded", path=path, error=error))
+        if _package(error.name or path) == _package(path):
+            raise
+        _leave_out(path, error)
         return None
+
+
+def _leave_out(path: str, error: ImportError) -> None:
+    left_out[path] = error
+    text = "the tasks in %s cannot be loaded, and stay unknown: %s"
+    logger.warning(text, path, error, extra=event("tasks_not_loaded", path=path, error=error))
+
+
+def _package(path: str) -> str:
+    return path.partition(".")[0]
 
 
 def _exists(path: str) -> bool:
@@ -89,7 +115,8 @@ def _adopt(module: ModuleType, alias: str) -> None:
     from jobs_app.tasks_backend import job_types
     from jobs_app.tasks_backend.library import InvalidTask, Task, task_backends
 
-    for found in vars(module).values():
-        if isinstance(found, Task) and job_types.find(job_types.name_of(found)) is None:
+    # By the type: to ask a lazy object for its class would make it, be it a connection or a storage.
+    for found in [each for each in vars(module).values() if issubclass(type(each), Task)]:
+        if job_types.find(job_types.name_of(found)) is None:
             with suppress(InvalidTask):  # then it stays with its own backend
                 job_types.know(found, task_backends[alias])

@@ -17,7 +17,7 @@ from jobs_app.tasks_backend import telling
 from jobs_app.tasks_backend.calls import CallSchema
 from jobs_app.tasks_backend.library import InvalidTask, Task
 from jobs_app.tasks_backend.running import handler_for
-from jobs_app.tasks_backend.tasks import own_options
+from jobs_app.tasks_backend.tasks import options_of
 from jobs_app.values import NAME
 
 UNUSUAL = re.compile(r"[^A-Za-z0-9._:-]+")
@@ -79,7 +79,7 @@ def _is_outdated(known: KnownTask, backend: Any) -> bool:
 
 def _define(name: str, task: Task[..., Any], backend: Any) -> KnownTask:
     schema = CallSchema(task.func, takes_context=task.takes_context)
-    said = {"label": _label(task), "max_attempts": 1, **backend.options, **own_options(task)}
+    said = {"label": _label(task), **options_of(task, backend)}
     given = {**said, "name": name, "queue": task.queue_name, "priority": task.priority}
     try:
         named = {

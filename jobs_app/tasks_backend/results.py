@@ -124,8 +124,14 @@ def result_of_end(job: ClaimedJob, ended: Ended, worker_id: str) -> TaskResult[A
     if job.attempts > 1:
         return stored(job.id)
     result = result_of_claim(job, worker_id)
-    finished_at = max(job.started_at, timezone.now() - timedelta(seconds=ended.finished_ago))
+    now = timezone.now()  # the clock of this host: that of the database would cost a look at what was stored
+    started_at = job.started_at
+    if ended.started_ago is not None:  # claimed a little ahead
+        started_at = max(started_at, now - timedelta(seconds=ended.started_ago))
+    finished_at = max(started_at, now - timedelta(seconds=ended.finished_ago))
     object.__setattr__(result, "status", STATUS[State(ended.state)])
+    object.__setattr__(result, "started_at", started_at)
+    object.__setattr__(result, "last_attempted_at", started_at)
     object.__setattr__(result, "finished_at", finished_at)
     if ended.result is not None:
         object.__setattr__(result, "_return_value", json.loads(ended.result))

@@ -9,11 +9,12 @@ from typing import Any
 
 from django import VERSION
 
-from jobs_app.options import JOB_READERS
+from jobs_app.options import JOB_READERS, Reader, read
 from jobs_app.tasks_backend.library import (
     DEFAULT_TASK_BACKEND_ALIAS,
     DEFAULT_TASK_PRIORITY,
     DEFAULT_TASK_QUEUE_NAME,
+    InvalidTask,
     Task,
     task_backends,
 )
@@ -35,7 +36,8 @@ NOT_OF_TASKS = (
 )
 TASK_OPTIONS = tuple(name for name in JOB_READERS if name not in NOT_OF_TASKS)
 META = "task"  # under this name of a run's meta: what only the task API wants to know again
-PER_ENQUEUE = ("max_attempts", "timeout")  # what `using` changes for what is enqueued through it
+# What `using` changes for what is enqueued through it.
+PER_ENQUEUE: Mapping[str, Reader] = {"max_attempts": JOB_READERS["max_attempts"], "timeout": period}
 
 
 class Given(Enum):
@@ -50,11 +52,17 @@ class Given(Enum):
 def _using(self: Any, **changes: Any) -> Any:
     """Create a new Task with modified defaults: the task API's own, max_attempts and timeout."""
     own = {name: changes.pop(name) for name in PER_ENQUEUE if name in changes}
-    own = {name: value for name, value in own.items() if value is not None}
-    if "timeout" in own:
-        own["timeout"] = period(own["timeout"])
+    given = {name: value for name, value in own.items() if value is not None}
+    own = read(given, PER_ENQUEUE, InvalidTask, f"using() of {self.name}")
     changed = Task.using(self, **changes)
     return replace(changed, **own) if own else changed
+
+
+def options_of(task: Task[..., Any], backend: Any) -> dict[str, Any]:
+    """What the backend says of all its tasks and this one of itself. Without a word about attempts it is tried once, as
+    the contract has it."""
+    said = {**backend.options, **own_options(task)}
+    return said if said.get("preset") else {"max_attempts": 1, **said}
 
 
 def own_options(task: Task[..., Any]) -> dict[str, Any]:
@@ -65,9 +73,11 @@ def own_options(task: Task[..., Any]) -> dict[str, Any]:
 
 def asked_for(task: Task[..., Any], base: Task[..., Any]) -> dict[str, Any]:
     """What `using` made of it that no column of a run says, as JSON."""
-    names = ("backend", *PER_ENQUEUE)
+    said = {name: getattr(task, name, Given.NOT) for name in ("backend", *PER_ENQUEUE)}
     asked = {
-        name: getattr(task, name, None) for name in names if getattr(task, name, None) != getattr(base, name, None)
+        name: value
+        for name, value in said.items()
+        if value is not Given.NOT and value != getattr(base, name, Given.NOT)
     }
     if task.run_after is not None:
         asked["run_after"] = task.run_after.isoformat()
@@ -77,7 +87,7 @@ def asked_for(task: Task[..., Any], base: Task[..., Any]) -> dict[str, Any]:
 # Slots and fields as in the class that it extends, so that it compares, is replaced and is pickled as that one.
 JobsTask: type[Task[..., Any]] = make_dataclass(
     "JobsTask",
-    [(name, Any, field(default=Given.NOT, repr=False)) for name in TASK_OPTIONS],
+    [(name, Any, field(default=Given.NOT, repr=False, hash=False)) for name in TASK_OPTIONS],
     bases=(Task,),
     namespace={"__module__": __name__, "__doc__": "A task of JobsBackend.", "using": _using},
     frozen=True,

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from jobs_app.frames import of_handler
 from jobs_app.signals import job_finished, jobs_recovered
 from jobs_app.tasks_backend.library import TaskResult, TaskResultDoesNotExist, TaskResultStatus, task_finished
 
@@ -30,13 +31,17 @@ def listen() -> None:
 
 def finished(*, job: ClaimedJob, ended: Ended, worker_id: str, **kwargs: Any) -> None:
     """When it is stored that a task has ended. One that is tried again has not."""
+    from jobs_app.models import ONE_QUEUED
     from jobs_app.tasks_backend import job_types
-    from jobs_app.tasks_backend.results import result_of_end
+    from jobs_app.tasks_backend.results import result_of_end, stored
 
     known = job_types.find(job.job_type)
-    if known is None or ended.state == "queued":
+    if known is None or (ended.state == "queued" and job.policy not in ONE_QUEUED):
         return
-    result = result_of_end(job, ended, worker_id)
+    # Where only one may wait with a key, who comes back may have to give way: how it is stored is not what was said.
+    result = stored(job.id) if ended.state == "queued" else result_of_end(job, ended, worker_id)
+    if not result.is_finished:
+        return
     if result.status == TaskResultStatus.SUCCESSFUL:
         task_finished.send_robust(known.backend, task_result=result)
         return
@@ -58,7 +63,10 @@ def recovered(*, failed: Collection[UUID] = (), expired: Collection[UUID] = (), 
 
 def _send_failed(sender: Any, result: TaskResult[Any], raised: BaseException | None) -> None:
     """With the error as the one that is being handled, where receivers look for it."""
+    error = TaskFailed(result.errors[-1].traceback.strip() if result.errors else "") if raised is None else raised
+    traceback = of_handler(error.__traceback__)
     try:
-        raise raised or TaskFailed(result.errors[-1].traceback.strip() if result.errors else "")
+        raise error
     except BaseException:
+        error.__traceback__ = traceback  # where the task failed; this frame in it would keep both alive
         task_finished.send_robust(sender, task_result=result)

@@ -17,7 +17,7 @@ from jobs_app.worker.counting import Counting
 from jobs_app.worker.flight import Hangar, Report
 from jobs_app.worker.handing_over import HandingOver
 from jobs_app.worker.progress import save_words
-from jobs_app.worker.telling import say_failed, say_refused
+from jobs_app.worker.telling import say_failed, say_refused, tell_finished
 
 ROWS_PER_STATEMENT = 1000
 BYTES_PER_STATEMENT = 8 * 1024 * 1024  # of results, logs and tracebacks; as jsonb they may be several times larger
@@ -104,10 +104,8 @@ class Finisher(Loop):
             stored = self._settle(batch, accepted)
         if job_finished.receivers:  # when all of the batch is settled: a slow receiver must not keep it in hand
             for report in stored:
-                worker_id = report.flight.context.worker_id
-                job_finished.tell(
-                    report.flight.job_type, job=report.flight.job, ended=report.ended, worker_id=worker_id
-                )
+                flight = report.flight
+                tell_finished(flight.job_type, flight.job, report.ended, flight.context.worker_id)
 
     def _tell_lost(self, lost: Sequence[Report]) -> None:
         self.counts["lost"] += len(lost)

@@ -16,13 +16,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.current import active
 from jobs_app.errors import Directive, Fail, LeaseLost, PayloadInvalid
+from jobs_app.frames import of_handler
 from jobs_app.lifecycle.database import jobs_connection
 from jobs_app.lifecycle.finish import finish_within
 from jobs_app.lifecycle.heartbeat import save_progress
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.logs import about, event
 from jobs_app.retry import LONGEST_DELAY, Decision, decide
-from jobs_app.signals import job_started
+from jobs_app.signals import job_finished, job_started
 from jobs_app.text import clean, clean_block
 from jobs_app.tracing import is_on, processing
 from jobs_app.worker.flight import Flight, Report
@@ -106,7 +107,7 @@ def failed(flight: Flight, error: BaseException) -> Ended:
         error=clean(error) or clean(behind or "") or ("" if decision.free else type(behind or error).__name__),
         traceback="" if behind is None else _traceback(error),
         log=flight.context.log_text(),
-        raised=error,
+        raised=error if decision.state != "queued" and job_finished.receivers else None,
         policy=flight.job.policy,
     )
 
@@ -260,6 +261,7 @@ def _class_path(error: BaseException) -> str:
 
 def _traceback(error: BaseException) -> str:
     try:
-        return clean_block("".join(traceback.format_exception(error)), MAX_TRACEBACK_BYTES)
+        lines = traceback.format_exception(type(error), error, of_handler(error.__traceback__))
+        return clean_block("".join(lines), MAX_TRACEBACK_BYTES)
     except Exception as problem:  # an error may be made in any way, and its outcome must be stored all the same
         return clean_block(f"the traceback cannot be shown: {type(problem).__name__}", MAX_TRACEBACK_BYTES)

@@ -7,7 +7,7 @@ import logging
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.logs import about, event
-from jobs_app.registry import registry
+from jobs_app.registry import JobType, registry
 from jobs_app.signals import job_finished
 
 logger = logging.getLogger("jobs_app.worker")
@@ -18,7 +18,14 @@ def tell(job: ClaimedJob, ended: Ended, worker_id: str) -> None:
     if ended.state == "failed":
         say_failed(job, ended)
     if job_finished.receivers:
-        job_finished.tell(registry.find(job.job_type), job=job, ended=ended, worker_id=worker_id)
+        tell_finished(registry.find(job.job_type), job, ended, worker_id)
+
+
+def tell_finished(job_type: JobType | None, job: ClaimedJob, ended: Ended, worker_id: str) -> None:
+    job_finished.tell(job_type, job=job, ended=ended, worker_id=worker_id)
+    ended.raised = (
+        None  # its frames hold all that the handler had, and us: nobody but the garbage collector would end that
+    )
 
 
 def say_failed(job: ClaimedJob, ended: Ended) -> None:

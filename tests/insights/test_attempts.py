@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
 
+from jobs_app import job
 from jobs_app.insights import attempts
-from jobs_app.models import JobAttempt
+from jobs_app.models import Job, JobAttempt
 
 RUN = UUID(int=7)
 
@@ -28,6 +30,24 @@ def test_the_last_attempts_of_a_run_oldest_first() -> None:
     assert [each.number for each in attempts.of_run(RUN)] == [1, 2, 3]
     assert [each.number for each in attempts.of_run(RUN, limit=2)] == [2, 3]
     assert attempts.of_run(UUID(int=9)) == []
+
+
+def test_a_run_and_all_that_was_tried_are_one_statement_and_one_row(django_assert_num_queries: Any) -> None:
+    @job
+    def work() -> None: ...
+
+    run_id = work.enqueue().id
+    assert (attempts.run_with_attempts(run_id)[1], attempts.run_with_attempts(RUN)) == ([], (None, []))
+    texts = {"worker_id": "w", "error_class": "ValueError", "message": 'says "no"\n', "traceback": "where ü"}
+    for number in (2, 1, 60):
+        tried(run_id, number, **texts)
+    Job.objects.filter(pk=run_id).update(attempts=60)
+    with django_assert_num_queries(1):
+        run, found = attempts.run_with_attempts(run_id)
+    assert run is not None
+    assert (run.pk, [each.number for each in found]) == (run_id, [1, 2, 60])
+    assert found[-1] == (60, "w", "error", "ValueError", 'says "no"\n', "where ü")
+    assert found[0].traceback == ""
 
 
 def test_they_are_read_page_by_page_newest_first() -> None:

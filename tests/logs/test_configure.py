@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from django.utils.log import RequireDebugTrue
 
 from jobs_app import logs
 
@@ -49,12 +50,27 @@ def test_a_host_that_has_handlers_keeps_them_and_is_told_so() -> None:
 
 def test_what_django_says_is_said_once() -> None:
     django = logging.getLogger("django")
-    kept, its_own = django.handlers[:], logging.Handler()
-    its_own.set_name("console")
-    django.addHandler(its_own)
+    kept, its_own, of_project = django.handlers[:], logging.Handler(), logging.Handler()
+    its_own.addFilter(RequireDebugTrue())
+    of_project.set_name("console")
+    django.handlers += [its_own, of_project]
     try:
         with bare():
             logs.configure(logging.INFO)
             assert its_own not in django.handlers
+            assert of_project in django.handlers
     finally:
         django.handlers[:] = kept
+
+
+def test_what_a_project_keeps_from_the_root_is_still_said() -> None:
+    django = logging.getLogger("django")
+    kept, its_own = django.handlers[:], logging.Handler()
+    its_own.addFilter(RequireDebugTrue())
+    django.handlers[:], django.propagate = [its_own], False
+    try:
+        with bare():
+            logs.configure(logging.INFO)
+            assert django.handlers == [its_own]
+    finally:
+        django.handlers[:], django.propagate = kept, True

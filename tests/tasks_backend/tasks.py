@@ -49,6 +49,18 @@ def failing(message: str = "on purpose") -> None:
     raise ValueError(message)
 
 
+class Nothing(Exception):
+    """An error that is false, as one with no members would be."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@task()
+def failing_with_nothing() -> None:
+    raise Nothing
+
+
 @task()
 async def failing_async() -> None:
     raise ValueError("on purpose")
@@ -100,6 +112,10 @@ def third_time(context: TaskContext) -> list[Any]:
 @task_with_options(max_attempts=2, backoff=Backoff(base=0))
 def never() -> None:
     raise ValueError("again")
+
+
+@task_with_options(max_attempts=2, policy="short", key=lambda payload: "one")
+def one_waits() -> None: ...
 
 
 @task_with_options(subject="user_id", exclusive="user_id", on_conflict="return")

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.core.checks import run_checks
 from django.test import override_settings
 
 from jobs_app.models import Run
@@ -30,6 +31,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     before = set(sys.modules)
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path
+    discovery.left_out.clear()
     for name in set(sys.modules) - before:
         if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
@@ -80,14 +82,37 @@ def test_one_that_cannot_be_imported_is_warned_of_and_hides_no_other(
     discovery.discover(["left_app", "some_app", "last_app"])
     assert "some_app.tasks.bbb.kept" in registry
     assert "last_app.tasks.last" in registry
+    assert {message.id for message in run_checks(tags=["jobs_app"])} == {"jobs_app.W018"}
     reason = "cannot be loaded, and stay unknown: No module named 'a_library_that_is_gone'"
     assert warnings_of(caplog) == [f"the tasks in {path} {reason}" for path in ("left_app.tasks", "some_app.tasks.aaa")]
 
 
-def test_a_mistake_in_a_module_is_loud(place: Path) -> None:
-    write(place, {"wrong_app/tasks.py": "1 / 0"})
-    with pytest.raises(ZeroDivisionError):
+@pytest.mark.parametrize(
+    ("mistake", "error"),
+    [
+        ("1 / 0", ZeroDivisionError),
+        ("from wrong_app.modls import Shop", ImportError),
+        ("from wrong_app import modls", ImportError),
+    ],
+)
+def test_a_mistake_in_a_module_is_loud(place: Path, mistake: str, error: type[Exception]) -> None:
+    write(place, {"wrong_app/tasks.py": mistake})
+    with pytest.raises(error):
         discovery.discover(["wrong_app"])
+
+
+def test_what_is_made_when_it_is_needed_is_not_made(place: Path) -> None:
+    lazy = "from django.utils.functional import SimpleLazyObject\nclient = SimpleLazyObject(lambda: 1 / 0)\n"
+    write(place, {"lazy_app/tasks.py": lazy + TASK % ("", "kept")})
+    discovery.discover(["lazy_app"])
+    assert "lazy_app.tasks.kept" in registry
+
+
+def test_what_a_package_runs_or_tests_is_not_loaded(place: Path) -> None:
+    files = {f"busy_app/tasks/{name}.py": "1 / 0" for name in ("__main__", "tests/test_mail")}
+    write(place, {**files, "busy_app/tasks/mail.py": TASK % ("", "kept")})
+    discovery.discover(["busy_app"])
+    assert "busy_app.tasks.mail.kept" in registry
 
 
 @pytest.mark.django_db

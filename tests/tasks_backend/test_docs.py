@@ -45,7 +45,7 @@ def read(code: str) -> Any:
 
 
 def test_the_first_example_is_enqueued_and_done(shop: ModuleType) -> None:
-    with override_settings(TASKS={"default": {**read(SETTINGS)["default"], "QUEUES": []}}):
+    with override_settings(TASKS=read(SETTINGS)):
         load(shop, TASKS)
         load(shop, ENQUEUE)
         assert shop.result.status == TaskResultStatus.READY

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from jobs_app.lifecycle import control
 from jobs_app.models import Run, ScheduleState
+from jobs_app.presets import PAYMENTS
 from jobs_app.registry import registry
 from jobs_app.tasks_backend import job_types, task
 from jobs_app.tasks_backend.library import task_backends
@@ -30,6 +31,28 @@ def test_its_name_is_its_path_and_its_label_is_readable() -> None:
     job_type = job_type_of(tasks.failing_in_depth)
     assert (job_type.name, job_type.label) == (f"{PATH}failing_in_depth", "Failing in depth")
     assert (job_type.max_attempts, job_type.queue, job_type.priority) == (1, "default", 0)
+
+
+def test_a_preset_says_how_often_a_task_is_tried() -> None:
+    assert job_type_of(task(preset="payments")(tasks.not_a_task)).max_attempts == PAYMENTS.max_attempts > 1
+    assert job_type_of(task(preset="payments", max_attempts=2)(tasks.coroutine)).max_attempts == 2
+
+
+@pytest.mark.django_db
+def test_a_preset_of_the_backend_is_that_of_its_tasks() -> None:
+    backend = {"BACKEND": "jobs_app.tasks_backend.JobsBackend", "OPTIONS": {"preset": "payments"}}
+    with override_settings(TASKS={"default": backend}):
+        made = task(tasks.not_a_task)
+        made.enqueue()
+        assert Run.objects.get().max_attempts == PAYMENTS.max_attempts
+
+
+@pytest.mark.django_db
+def test_two_tasks_of_one_function_are_each_enqueued_as_they_were_made() -> None:
+    often, plain = task(max_attempts=4)(tasks.not_a_task), task(tasks.not_a_task)
+    for made in (often, plain):
+        made.enqueue()
+    assert sorted(Run.objects.values_list("max_attempts", flat=True)) == [1, 4]
 
 
 def test_a_path_that_is_no_name_has_one_that_stays() -> None:

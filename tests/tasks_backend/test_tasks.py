@@ -71,8 +71,22 @@ def test_using_gives_another_and_changes_nothing() -> None:
 
 def test_a_time_limit_may_be_said_in_any_way() -> None:
     assert [tasks.noop.using(timeout=one).timeout for one in (60, "1m", timedelta(minutes=1))] == [60.0] * 3
-    with pytest.raises(ValueError, match="above 0"):
-        tasks.noop.using(timeout=0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [({"timeout": 0}, "timeout=0 cannot be used: use a time above 0"), ({"max_attempts": 0}, "max_attempts=0 cannot")],
+    ids=["timeout", "max_attempts"],
+)
+def test_a_limit_that_cannot_be_is_refused_by_its_name(limits: dict[str, int], words: str) -> None:
+    with pytest.raises(InvalidTask, match=words):
+        tasks.noop.using(**limits)
+
+
+def test_tasks_with_options_that_cannot_be_hashed_can_be() -> None:
+    made = task(meta={"team": "blue"})(tasks.not_a_task)
+    assert {made: 1}[made] == 1
+    assert made != task(tasks.not_a_task)
 
 
 def test_options_are_given_where_a_task_is_defined() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import traceback
+import weakref
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -13,16 +15,22 @@ from django.utils import timezone
 
 from jobs_app import job
 from jobs_app.errors import LeaseLost
+from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import frozen_clock
+from jobs_app.lifecycle.finish import finish
+from jobs_app.lifecycle.moves import Ended
 from jobs_app.lifecycle.recover import recover
 from jobs_app.models import Job, JobRun
 from jobs_app.signals import job_finished, jobs_recovered
-from jobs_app.tasks_backend import JobsBackend, telling
-from jobs_app.tasks_backend.library import TaskResultStatus, task_finished, task_started
+from jobs_app.tasks_backend import JobsBackend, task, telling
+from jobs_app.tasks_backend.library import IS_DJANGO, TaskResultStatus, task_finished, task_started
 from jobs_app.testing import run_jobs
+from jobs_app.worker.telling import tell
 from tests.by_hand import HandWorker
 from tests.tasks_backend import tasks
 from tests.tasks_backend.conftest import Heard
+from tests.waiting import until
+from tests.worker.harness import working
 
 pytestmark = pytest.mark.django_db
 
@@ -71,6 +79,56 @@ def test_an_end_is_told_when_it_is_stored_with_the_error_at_hand(ends: Ends, hea
     assert sys.exc_info() == (None, None, None)
 
 
+def test_the_error_at_hand_tells_where_the_task_failed_and_nothing_of_the_telling(ends: Ends) -> None:
+    tasks.failing.enqueue("no")
+    run_jobs(raise_errors=False)
+    told = "".join(traceback.format_exception(ends[0][2]))
+    assert "in failing" in told
+    assert "jobs_app" not in told
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_failed_task_had_in_hand_goes_with_it(uncollected: None, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("CRITICAL", logger="django.tasks" if IS_DJANGO else "django_tasks")  # pytest keeps what is logged
+    alive: list[weakref.ref[Any]] = []
+
+    def fail() -> None:
+        large = set[int]()
+        alive.append(weakref.ref(large))
+        raise ValueError("no")
+
+    fail.__qualname__ = "fail"  # as on a module's own level
+    with working():
+        result = task(fail).enqueue()
+        until(lambda: JobRun.objects.filter(pk=result.id).exists())
+        until(lambda: alive[0]() is None)
+
+
+def test_an_error_that_is_false_is_told_as_it_is(ends: Ends) -> None:
+    tasks.failing_with_nothing.enqueue()
+    run_jobs(raise_errors=False)
+    assert type(ends[0][2]) is tasks.Nothing
+
+
+def test_one_that_has_to_give_way_is_told(heard: Heard) -> None:
+    """Its retry finds the place of its key taken: that is its end."""
+    first = tasks.one_waits.enqueue()
+    [claimed] = HandWorker().claim()
+    holder = tasks.one_waits.enqueue()
+    ended = Ended(id=claimed.id, token=claimed.token, state="queued", outcome="error", policy=claimed.policy)
+    finish(connection, [ended])
+    tell(claimed, ended, "worker")
+    assert [(word, told.id, told.status) for word, _, told in heard if word == "finished"] == [
+        ("finished", first.id, TaskResultStatus.FAILED)
+    ]
+    [claimed] = HandWorker().claim()
+    assert str(claimed.id) == holder.id
+    ended = Ended(id=claimed.id, token=claimed.token, state="queued", outcome="error", policy=claimed.policy)
+    finish(connection, [ended])
+    tell(claimed, ended, "worker")
+    assert [word for word, _, _ in heard].count("finished") == 1
+
+
 def test_an_attempt_that_is_tried_again_is_no_end(heard: Heard) -> None:
     tasks.third_time.enqueue()
     tasks.never.enqueue()
@@ -114,6 +172,16 @@ def test_one_whose_worker_was_lost_is_told(heard: Heard, ends: Ends) -> None:
     ]
     tried_again.refresh()
     assert (tried_again.status, tried_again.attempts) == (TaskResultStatus.READY, 1)
+
+
+def test_one_that_people_reconcile_is_told(heard: Heard, django_capture_on_commit_callbacks: Any) -> None:
+    lost = tasks.noop.enqueue()
+    HandWorker().claim()
+    Job.objects.update(lease_expires_at=timezone.now() - timedelta(hours=1))
+    with django_capture_on_commit_callbacks(execute=True):
+        control.reconcile("ann")
+    *_, (word, _, told) = heard
+    assert (word, told.id, told.status) == ("finished", lost.id, TaskResultStatus.FAILED)
 
 
 def test_one_that_nobody_started_in_time_is_told(heard: Heard) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Count
 
@@ -23,6 +23,7 @@ from jobs_app.lifecycle.recover import Lost, verdict_on
 from jobs_app.lifecycle.stale import FAIL, KINDS, STUCK, Stale, find_stale, judge
 from jobs_app.lifecycle.workforce import read_workforce
 from jobs_app.models import Job, JobAttempt, Outcome
+from jobs_app.signals import jobs_recovered
 from jobs_app.text import clean
 
 FAIL_RUN = f"{APP}.fail_run"
@@ -103,9 +104,12 @@ def _settle(
         if one.verdict == FAIL and not act.may(FAIL_RUN):
             skipped[one.job.pk] = f"needs the permission {FAIL_RUN}"
     ended = _ended(connection, [one for one in stale if one.job.pk not in skipped])
-    moved = requeuing.requeue(connection, [one for one in ended if one.state == "queued"], HELD)
-    moved |= remove(connection, [one for one in ended if one.state != "queued"], HELD)
-    return Acted(moved=sorted(moved), skipped=skipped | why_not_live(connection, others))
+    requeued = requeuing.requeue(connection, [one for one in ended if one.state == "queued"], HELD)
+    failed = remove(connection, [one for one in ended if one.state != "queued"], HELD)
+    if requeued or failed:  # as of those that recovery finds by itself
+        tell = partial(jobs_recovered.tell, None, requeued=requeued, failed=failed, expired=set())
+        transaction.on_commit(tell, using=connection.alias)
+    return Acted(moved=sorted(requeued | failed), skipped=skipped | why_not_live(connection, others))
 
 
 def _ended(connection: BaseDatabaseWrapper, stale: Sequence[Stale]) -> list[Ended]:

@@ -78,7 +78,7 @@ class Command(BaseCommand):
         log = logs.Style(LOG_LEVELS[options["verbosity"]], options["log_format"])
         logs.configure(*log)
         if django_settings.DEBUG and not options["once"]:
-            text = "settings.DEBUG is on: Django keeps thousands of queries of each connection in memory (jobs_app.W017)"
+            text = "settings.DEBUG is on: Django keeps thousands of queries of each connection (jobs_app.W017)"
             logger.warning(text, extra=event("debug_on"))
         require_tables()
         load_urls()
