@@ -120,9 +120,13 @@ class CallSchema:
         args, kwargs = split(payload)
         signature = inspect.Signature(self._parameters)
         try:
-            signature.bind(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             raise PayloadInvalid(f"it cannot be called with this: {error}") from None
+        # Python 3.13.0 takes an argument by name for **kwargs though it may only be given by place, and misses it not.
+        needed = {one.name for one in self._parameters if _is_needed_by_place(one)}
+        if lacking := sorted(needed - bound.arguments.keys()):
+            raise PayloadInvalid(f"it cannot be called with this: {', '.join(lacking)} must be given by position")
 
 
 def split(payload: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -136,6 +140,10 @@ def _positional(payload: Mapping[str, Any]) -> list[Any]:
     if not isinstance(found, list):
         raise PayloadInvalid(f"{BY_POSITION} is a list of values, not {type(found).__name__}")
     return found
+
+
+def _is_needed_by_place(parameter: Parameter) -> bool:
+    return parameter.kind is Parameter.POSITIONAL_ONLY and parameter.default is Parameter.empty
 
 
 def _field(parameter: Parameter) -> Field:
