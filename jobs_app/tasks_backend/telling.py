@@ -31,12 +31,15 @@ def listen() -> None:
 
 def finished(*, job: ClaimedJob, ended: Ended, worker_id: str, **kwargs: Any) -> None:
     """When it is stored that a task has ended. One that is tried again has not."""
-    from jobs_app.models import ONE_QUEUED
     from jobs_app.tasks_backend import job_types
-    from jobs_app.tasks_backend.results import result_of_end, stored
 
     known = job_types.find(job.job_type)
-    if known is None or (ended.state == "queued" and job.policy not in ONE_QUEUED):
+    if known is None:
+        return
+    from jobs_app.models import ONE_QUEUED
+    from jobs_app.tasks_backend.results import result_of_end, stored
+
+    if ended.state == "queued" and job.policy not in ONE_QUEUED:
         return
     # Where only one may wait with a key, who comes back may have to give way: how it is stored is not what was said.
     result = stored(job.id) if ended.state == "queued" else result_of_end(job, ended, worker_id)
