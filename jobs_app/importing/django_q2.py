@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from jobs_app.cron import parse
 from jobs_app.importing import tables
-from jobs_app.importing.found import Found, When, at_the_second, readable, usable_name
+from jobs_app.importing.found import ODD, Found, When, at_the_second, filled, moment, readable, usable_name, why
 from jobs_app.importing.literals import python_arguments
 from jobs_app.importing.tables import Row
+from jobs_app.schedule_options import interval
 from jobs_app.timetable import Timetable
 from jobs_app.wall_clock import clock
 
@@ -46,14 +47,14 @@ def found(row: Row, zone: str) -> Found:
     try:
         args, kwargs = python_arguments(row["args"], row["kwargs"])
         when = _when(row, zone)
-    except ValueError as problem:
-        return Found(**names, problem=str(problem))
-    notes = tuple(_notes(row, kwargs.pop(OPTIONS, None), when, zone))
+        notes = tuple(_notes(row, kwargs.pop(OPTIONS, None), when, zone))
+    except ODD as problem:
+        return Found(**names, problem=why(problem))
     return Found(**names, args=args, kwargs=kwargs, when=when, notes=notes, queue=row["cluster"] or "")
 
 
 def _when(row: Row, zone: str) -> When:
-    kind, next_run = row["schedule_type"], row["next_run"]
+    kind, next_run = row["schedule_type"], moment(row, "next_run")
     _require_endless(row)
     if kind == "O":
         return When(timetable=Timetable(at=next_run))
@@ -67,7 +68,7 @@ def _when(row: Row, zone: str) -> When:
 
 
 def _require_endless(row: Row) -> None:
-    if row["repeats"] > 0 and row["schedule_type"] != "O":
+    if filled(row, "repeats") > 0 and row["schedule_type"] != "O":
         raise ValueError(
             f"it ends after {row['repeats']} more runs, and schedules here have no end. Set its repeats to -1, or add "
             "it by hand and delete it then"
@@ -80,7 +81,11 @@ def _require_endless(row: Row) -> None:
 
 
 def _minutes(row: Row, zone: str) -> Timetable:
-    return Timetable(every=60.0 * (row["minutes"] or 1))
+    minutes = row["minutes"] or 1
+    try:
+        return Timetable(every=interval(60 * minutes))
+    except ValueError as problem:
+        raise ValueError(f"it comes every {minutes} minutes: {problem}") from None
 
 
 def _daily(row: Row, zone: str) -> Timetable:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from jobs_app.drafts import Drafts
-from jobs_app.errors import JobsError
-from jobs_app.importing.found import Found, When
+from jobs_app.errors import OptionInvalid
+from jobs_app.importing.found import ODD, Found, When, why
 from jobs_app.importing.job_types import JobTypes, payload_of
+from jobs_app.options import read
 from jobs_app.registry import JobType
 from jobs_app.schedule_columns import first_slot
-from jobs_app.schedule_options import ScheduleOptions
+from jobs_app.schedule_options import READERS, ScheduleOptions, optional
 from jobs_app.strict_json import loads
 from jobs_app.timetable import Timetable
+from jobs_app.values import moment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +77,9 @@ def _plan(found: Found, job_types: JobTypes, wish: Wish) -> Plan:
     try:
         job_type = job_types.of(found.task)
         job, _ = Drafts(job_type, {}).draft(payload_of(job_type, found.args, found.kwargs), "")
-    except (JobsError, ValueError) as problem:
-        return Plan(found=found, problem=str(problem).rstrip("."))
+        _require_sayable(found.when)
+    except ODD as problem:
+        return Plan(found=found, problem=why(problem))
     return Plan(
         found=found,
         job_type=job_type,
@@ -84,6 +88,12 @@ def _plan(found: Found, job_types: JobTypes, wish: Wish) -> Plan:
         is_paused=wish.paused or not found.is_enabled,
         notes=(*found.notes, *_notes(found, job_type, wish)),
     )
+
+
+def _require_sayable(when: When) -> None:
+    """What the act would refuse must be told here: there it would take back all others too."""
+    said = {**when_options(when.timetable), "from_slot": when.stands_at}
+    read(said, {**READERS, "from_slot": optional(moment)}, OptionInvalid, "its schedule here")
 
 
 def _shared(one: Plan) -> str:
@@ -109,8 +119,17 @@ def _notes(found: Found, job_type: JobType, wish: Wish) -> Iterator[str]:
 
 
 def slots_from(timetable: Timetable, first: datetime | None, count: int) -> list[datetime]:
+    """As far as the calendar goes: rows here may have been edited by hand."""
     found: list[datetime] = []
-    while first is not None and len(found) < count:
-        found.append(first)
-        first = timetable.after(first)
+    with suppress(OverflowError):
+        while first is not None and len(found) < count:
+            found.append(first)
+            first = timetable.after(first)
     return found
+
+
+def when_options(timetable: Timetable) -> dict[str, Any]:
+    """As acts upon schedules are told it."""
+    if timetable.cron:
+        return {"cron": timetable.cron, "timezone": timetable.timezone}
+    return {"every": timetable.every} if timetable.every is not None else {"at": timetable.at}

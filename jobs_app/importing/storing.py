@@ -9,12 +9,11 @@ from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs_app.importing.plans import Plan, slots_from
+from jobs_app.importing.plans import Plan, slots_from, when_options
 from jobs_app.lifecycle import control
 from jobs_app.lifecycle.database import jobs_connection, write_savepoint
 from jobs_app.models import ScheduleState
 from jobs_app.schedule_columns import timetable_columns
-from jobs_app.timetable import Timetable
 
 NEW, THERE, DIFFERS, CANNOT, LEFT_OUT = "new", "already there", "differs", "cannot be imported", "left out"
 MADE, UPDATED = "made", "updated"
@@ -121,13 +120,6 @@ def _changes(one: Import) -> dict[str, Any]:
     if {WHEN, NEXT_SLOT} & set(one.differences) and one.row is not None and not _has_run(one.row):
         changes["from_slot"] = one.plan.when.stands_at if one.plan.when else None
     return changes
-
-
-def when_options(timetable: Timetable) -> dict[str, Any]:
-    """As acts upon schedules are told it."""
-    if timetable.cron:
-        return {"cron": timetable.cron, "timezone": timetable.timezone}
-    return {"every": timetable.every} if timetable.every is not None else {"at": timetable.at}
 
 
 def _pause_or_resume(stored: Sequence[Import], actor: Any, reason: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,11 +11,13 @@ from django.db import connection
 from jobs_app.importing import celery_beat
 from jobs_app.importing.found import Found
 from jobs_app.timetable import Timetable
-from tests.importing.foreign import BEAT, NOW, crontab, every, make_tables, put, put_task
+from tests.importing.foreign import BEAT, NOW, TASK, crontab, every, make_tables, put, put_task
 
 pytestmark = pytest.mark.django_db
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+START_OF_CALENDAR = datetime(1, 1, 1, tzinfo=UTC)
+END_OF_CALENDAR = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -138,6 +140,7 @@ def test_what_nobody_misses_is_left_out(columns: dict[str, Any], why: str) -> No
 
 def test_what_cannot_be_says_why() -> None:
     sun = put(f"{BEAT}solarschedule", event="sunrise", latitude=1, longitude=2)
+    never = put(f"{BEAT}clockedschedule", clocked_time=END_OF_CALENDAR)
     rows: dict[str, dict[str, Any]] = {
         "it follows the sun (sunrise)": {"solar_id": sun},
         "it comes every 15 microseconds: use 0.001": {"interval_id": every(15, "microseconds")},
@@ -148,12 +151,24 @@ def test_what_cannot_be_says_why() -> None:
         "its args are no JSON": {"interval_id": every(1, "hours"), "args": "x"},
         "Celery runs it on days": {"crontab_id": crontab(day_of_month="13", day_of_week="5")},
         'use a time zone such as "Europe/Paris"': {"crontab_id": crontab(timezone="Mars/Dome")},
+        "it comes every 99999999 days: use at most 100 years": {"interval_id": every(99999999, "days")},
+        "its last_run_at 9999-12-31 23": {"interval_id": every(1, "hours"), "last_run_at": END_OF_CALENDAR},
+        "its start_time 9999-12-31 23": {"crontab_id": crontab(), "start_time": END_OF_CALENDAR},
+        "its date_changed 0001-01-01 00": {"crontab_id": crontab(), "date_changed": START_OF_CALENDAR},
+        "its clocked_time 9999-12-31 23": {"clocked_id": never, "one_off": True},
     }
     for number, columns in enumerate(rows.values()):
         put_task(f"row {number}", "shop.a", **columns)
     found = celery_beat.read(connection, NOW)
     assert [each.problem[: len(why)] for each, why in zip(found, rows, strict=True)] == list(rows)
     assert not any(each.is_needless or each.when for each in found)
+
+
+@pytest.mark.parametrize(("kind", "column"), [("interval", "every"), ("clocked", "clocked_time")])
+def test_an_empty_column_says_so(kind: str, column: str) -> None:
+    row = {"id": 7, "name": "a", "task": "shop.a", **TASK}
+    found = celery_beat.found(row, {kind: {"period": "days", column: None}}, NOW)
+    assert (found.problem, found.when) == (f"its {column} is empty", None)
 
 
 def test_what_only_celery_has_a_place_for_is_told() -> None:

@@ -11,11 +11,12 @@ from django.db import connection
 from jobs_app.importing import django_q2
 from jobs_app.importing.found import Found, When
 from jobs_app.timetable import Timetable
-from tests.importing.foreign import NOW, make_tables, put_schedule
+from tests.importing.foreign import NOW, Q_SCHEDULE, make_tables, put_schedule
 
 pytestmark = pytest.mark.django_db
 
 BERLIN = "Europe/Berlin"  # at NOW it is 14:00 there
+END_OF_CALENDAR = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)  # how people write never
 
 
 @pytest.fixture(autouse=True)
@@ -115,11 +116,32 @@ def test_a_single_run_that_is_over_is_left_out() -> None:
         ({"schedule_type": "C", "cron": ""}, "use five fields"),
         ({"next_run": None}, "it has no next run"),
         ({"kwargs": "x=open('y')"}, "its kwargs are no literals"),
+        *[
+            ({"schedule_type": kind, "next_run": END_OF_CALENDAR}, "its next_run 9999-12-31 23:59:59+00:00 cannot be")
+            for kind in ("I", "D", "BW", "M", "C", "O")
+        ],
+        ({"next_run": datetime(1, 1, 1, tzinfo=UTC)}, "its next_run 0001-01-01 00:00:00+00:00 cannot be used"),
     ],
 )
 def test_what_cannot_be_says_why(columns: dict[str, Any], why: str) -> None:
     found = only(**columns)
     assert (found.problem[: len(why)], found.when) == (why, None)
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"repeats": None}, "its repeats is empty"),
+        ({"repeats": None, "schedule_type": "O"}, "its repeats is empty"),
+        (
+            {"minutes": -5, "schedule_type": "I"},
+            "it comes every -5 minutes: a delay is a number of seconds from 0 upwards, not -300",
+        ),
+    ],
+)
+def test_what_only_a_table_without_its_rules_has_says_why(columns: dict[str, Any], why: str) -> None:
+    row = {"id": 7, "func": "shop.sync", **Q_SCHEDULE, **columns}
+    assert django_q2.found(row, BERLIN).problem == why
 
 
 def test_a_day_that_each_of_its_months_has_is_no_problem() -> None:

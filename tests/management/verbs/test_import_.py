@@ -137,6 +137,15 @@ def test_django_q2() -> None:
     assert ScheduleState.objects.get().next_run_at == NOW
 
 
+def test_one_odd_row_does_not_keep_the_others_back() -> None:
+    make_tables("django_q")
+    put_schedule("import-report", name="never", args="'ann'", schedule_type="D", next_run=NOW.replace(year=9999))
+    put_schedule("import-report", name="q", args="'ann'", schedule_type="H", next_run=NOW)
+    answer = ended("import", "django-q2")
+    assert (answer.code, answer.words.splitlines()[0]) == (4, "1 made, 1 cannot be imported.")
+    assert "its next_run 9999-06-10 12:00:00+00:00 cannot be used: use a year from 1900 to 2999" in answer.data
+
+
 def test_notes_are_told_with_the_name_of_the_row() -> None:
     make_tables("django_q")
     put_schedule("import-report", name="q", args="'ann'", schedule_type="H", hook="shop.done", next_run=NOW)
