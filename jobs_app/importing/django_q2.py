@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,6 +24,10 @@ SCHEDULES = "django_q_schedule"
 NEEDED = ("id", "name", "func", "args", "kwargs", "schedule_type", "repeats", "next_run")
 OTHERS = ("hook", "minutes", "cron", "cluster", "intended_date_kwarg")
 OPTIONS = "q_options"  # among its kwargs, and for django-q2 itself
+NAME_OF_A_RUN = "task_name"  # so is this
+# And these, unless q_options has them too, which come first: an argument then reaches the function. There its scheduler
+# always puts group, cluster and broker, so that they are no options among kwargs.
+ITS_OWN = ("hook", "save", "sync", "cached", "ack_failure", "iter_count", "iter_cached", "chain", "timeout")
 A_COMMON_YEAR = 2001
 MONTHS_APART = {"M": 1, "BM": 2, "Q": 3, "Y": 12}
 TWO_WEEKS = timedelta(weeks=2)
@@ -47,7 +51,7 @@ def found(row: Row, zone: str) -> Found:
     try:
         args, kwargs = python_arguments(row["args"], row["kwargs"])
         when = _when(row, zone)
-        notes = tuple(_notes(row, kwargs.pop(OPTIONS, None), when, zone))
+        notes = tuple(_notes(row, _take_options(row, kwargs), zone))
     except ODD as problem:
         return Found(**names, problem=why(problem))
     return Found(**names, args=args, kwargs=kwargs, when=when, notes=notes, queue=row["cluster"] or "")
@@ -142,11 +146,22 @@ def _by_clock(local: datetime, zone: str, days: str) -> Timetable:
     return Timetable(cron=f"{seconds}{local.minute} {local.hour} {days}", timezone=zone)
 
 
-def _notes(row: Row, options: Any, when: When, zone: str) -> Iterator[str]:
+def _take_options(row: Row, kwargs: dict[str, Any]) -> list[str]:
+    """Take out of the arguments what the function never got; the names of what is lost with that."""
+    options = kwargs.pop(OPTIONS, None)
+    said = {*(options if isinstance(options, dict) else ()), *(["hook"] if row["hook"] else [])}
+    its_own = [NAME_OF_A_RUN, *(name for name in ITS_OWN if name not in said)]
+    taken = [name for name in its_own if name in kwargs]
+    for name in taken:
+        del kwargs[name]
+    return [OPTIONS, *taken] if options else taken
+
+
+def _notes(row: Row, options: Sequence[str], zone: str) -> Iterator[str]:
     if row["hook"]:
         yield f"its hook {row['hook']} is not called any more: use the signal job_finished"
     if options:
-        yield f"its {OPTIONS} are not kept: what they say is said with @job"
+        yield f"its options for django-q2 are not kept ({', '.join(options)}): what they say is said with @job"
     if row["schedule_type"] == "BW" and _changes_clocks(zone, row["next_run"]):
         yield f"it comes every 14 days of 24 hours: when clocks of {zone} change, an hour earlier or later"
 

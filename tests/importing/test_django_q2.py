@@ -155,9 +155,34 @@ def test_what_only_django_q2_has_a_place_for_is_told() -> None:
     assert (found.kwargs, found.queue) == ({"x": 1}, "big")
     assert [note.partition(":")[0] for note in found.notes] == [
         "its hook shop.done is not called any more",
-        "its q_options are not kept",
+        "its options for django-q2 are not kept (q_options)",
         "it comes every 14 days of 24 hours",
     ]
+
+
+OWN = ("task_name", "hook", "save", "sync", "cached", "ack_failure", "iter_count", "iter_cached", "chain", "timeout")
+
+
+def test_options_that_stand_among_the_arguments_never_reached_the_function() -> None:
+    found = only(schedule_type="H", kwargs=repr(dict.fromkeys(OWN, 1) | {"x": 2}))
+    assert found.kwargs == {"x": 2}
+    assert found.notes == (
+        f"its options for django-q2 are not kept ({', '.join(OWN)}): what they say is said with @job",
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "kwargs"),
+    [
+        ({"kwargs": "group=1, cluster=2, broker=3"}, {"group": 1, "cluster": 2, "broker": 3}),
+        ({"kwargs": "hook=1, timeout=2", "hook": "shop.done"}, {"hook": 1}),
+        ({"kwargs": "timeout=1, task_name='a', q_options={'timeout': 3, 'task_name': 'b'}"}, {"timeout": 1}),
+    ],
+)
+def test_arguments_did_reach_it_where_the_schedule_says_the_option_itself(
+    columns: dict[str, Any], kwargs: dict[str, Any]
+) -> None:
+    assert only(schedule_type="H", **columns).kwargs == kwargs
 
 
 def test_a_zone_whose_clocks_never_change_needs_no_word(settings: Any) -> None:
