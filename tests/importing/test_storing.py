@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import update_wrapper
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection
 
 from jobs_app import job
+from jobs_app.declarations import declare
 from jobs_app.errors import OptionInvalid
 from jobs_app.importing.found import Found, When
 from jobs_app.importing.job_types import JobTypes
@@ -22,6 +24,7 @@ from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, Job, Origin, ScheduleState
 from jobs_app.registry import registry
 from jobs_app.scheduler.tick import tick
+from jobs_app.tasks_backend.calls import CallSchema
 from jobs_app.timetable import Timetable
 from tests.importing.foreign import NOW
 from tests.management.ending import user_who_may
@@ -87,6 +90,17 @@ def test_a_slot_that_was_missed_becomes_one_job_and_the_next_comes_in_time() -> 
     tick(connection)
     assert [made.slot_at for made in Job.objects.all()] == [NOW - timedelta(minutes=30)]
     assert row("a").next_run_at == NOW + timedelta(minutes=30)
+
+
+def test_the_call_of_a_task_is_stored_as_it_is() -> None:
+    def add(left: int, /, *others: int, scale: int = 1) -> None: ...
+
+    handler = update_wrapper(lambda args, kwargs: None, add)
+    registry.register(declare(handler, {"name": "add"}, schema=CallSchema(add, takes_context=False)))
+    called = replace(found("a"), task="add", args=(1, (2, 3)), kwargs={"scale": 2})
+    assert states(imported(called)) == ["made"]
+    assert ScheduleState.objects.get().payload == {"*args": [1, [2, 3]], "scale": 2}
+    assert states(imported(called)) == ["already there"]
 
 
 def test_disabled_ones_are_paused() -> None:
