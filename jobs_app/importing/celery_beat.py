@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.cron import parse
 from jobs_app.importing import tables
 from jobs_app.importing.crontab import expression
-from jobs_app.importing.found import ODD, Found, When, filled, moment, readable, usable_name, why
+from jobs_app.importing.found import ODD, Found, When, filled, moment, once, readable, usable_name, why
 from jobs_app.importing.literals import json_arguments
 from jobs_app.importing.tables import Row
 from jobs_app.schedule_options import interval
@@ -66,7 +66,8 @@ def found(row: Row, whens: Mapping[str, Row | None], now: datetime) -> Found:
 
 
 def _why_needless(row: Row) -> str | None:
-    if row["one_off"] and (row["total_run_count"] or not row["enabled"]):  # beat switches it off and forgets the count
+    is_once = row["one_off"] or row["clocked_id"] is not None
+    if is_once and (row["total_run_count"] or not row["enabled"]):  # beat switches it off and forgets the count
         return "is for one run, and is over"
     return OF_CELERY.get(row["task"])
 
@@ -81,14 +82,16 @@ def _when(row: Row, whens: Mapping[str, Row]) -> When:
         )
     [(kind, one)] = whens.items()
     timetable = READERS[kind](one)
-    if timetable.at is not None or not row["enabled"]:  # a disabled one stands nowhere: beat forgets its last run
+    if timetable.at is not None:
+        return once(max(timetable.at, moment(row, "start_time") or timetable.at))
+    if not row["enabled"]:  # a disabled one stands nowhere: beat forgets its last run
         return When(timetable=timetable)
     stands_at = _stands_at(row, timetable)
     if not row["one_off"]:
         return When(timetable=timetable, stands_at=stands_at)
     if stands_at is None:
         raise ValueError("it is for one run, and nothing tells when that is")
-    return When(timetable=Timetable(at=stands_at))
+    return once(stands_at)
 
 
 def _stands_at(row: Row, timetable: Timetable) -> datetime | None:

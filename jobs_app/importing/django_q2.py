@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from jobs_app.cron import parse
 from jobs_app.importing import tables
-from jobs_app.importing.found import ODD, Found, When, at_the_second, filled, moment, readable, usable_name, why
+from jobs_app.importing.found import ODD, Found, When, at_the_second, filled, moment, once, readable, usable_name, why
 from jobs_app.importing.literals import python_arguments
 from jobs_app.importing.tables import Row
 from jobs_app.schedule_options import interval
@@ -60,8 +60,8 @@ def found(row: Row, zone: str) -> Found:
 def _when(row: Row, zone: str) -> When:
     kind, next_run = row["schedule_type"], moment(row, "next_run")
     _require_endless(row)
-    if kind == "O":
-        return When(timetable=Timetable(at=next_run))
+    if kind == "O" and next_run is not None:
+        return once(next_run)
     if kind not in READERS:
         raise ValueError(f"its schedule type {kind!r} is not known")
     timetable = READERS[kind](row, zone)

@@ -48,6 +48,11 @@ class Found:
     is_needless: bool = False  # and why nobody misses it
 
 
+def once(moment: datetime) -> When:
+    """Also if it has passed: who left it there did not run it."""
+    return When(timetable=Timetable(at=moment), stands_at=moment)
+
+
 def usable_name(old: str | None, *, otherwise: str) -> str:
     """A name that schedules may have, the same for the same row each time."""
     plain = unicodedata.normalize("NFKD", old or "").encode("ascii", "ignore").decode()

@@ -53,8 +53,10 @@ class Plan:
         assert self.when is not None
         return self.when.timetable
 
-    def is_over(self, now: datetime) -> bool:
-        return self.timetable.at is not None and self.timetable.at <= now
+    @property
+    def is_skipped(self) -> bool:
+        """For one run, which was missed and is not made up for."""
+        return self.timetable.at is not None and self.when is not None and self.when.stands_at is None
 
     def slots(self, now: datetime, count: int) -> list[datetime]:
         """The first ones that it would have."""

@@ -11,7 +11,7 @@ from django.db import connection
 from jobs_app.importing import celery_beat
 from jobs_app.importing.found import Found
 from jobs_app.timetable import Timetable
-from tests.importing.foreign import BEAT, NOW, TASK, crontab, every, make_tables, put, put_task
+from tests.importing.foreign import BEAT, NOW, TASK, clocked, crontab, every, make_tables, put, put_task
 
 pytestmark = pytest.mark.django_db
 
@@ -73,8 +73,22 @@ def test_a_crontab_of_an_old_version_is_in_the_zone_of_celery(settings: Any) -> 
 
 
 def test_a_clocked_one_comes_once() -> None:
-    found = only(clocked_id=put(f"{BEAT}clockedschedule", clocked_time=NOW + DAY), one_off=True)
-    assert timetable(found) == Timetable(at=NOW + DAY)
+    found = only(clocked_id=clocked(NOW + DAY), one_off=True)
+    assert (timetable(found), stands_at(found)) == (Timetable(at=NOW + DAY), NOW + DAY)
+
+
+def test_a_clocked_one_that_is_overdue_stands_there_still() -> None:
+    found = only(clocked_id=clocked(NOW - DAY), one_off=True)
+    assert (timetable(found), stands_at(found), found.is_needless) == (Timetable(at=NOW - DAY), NOW - DAY, False)
+
+
+def test_a_clocked_one_does_not_come_before_its_start() -> None:
+    found = only(clocked_id=clocked(NOW - DAY), one_off=True, start_time=NOW + DAY)
+    assert (timetable(found), stands_at(found)) == (Timetable(at=NOW + DAY), NOW + DAY)
+
+
+def test_a_clocked_one_that_has_run_is_over_whatever_else_it_says() -> None:
+    assert only(clocked_id=clocked(NOW - DAY), one_off=False, total_run_count=1).is_needless
 
 
 def test_an_interval_goes_on_from_its_last_run() -> None:
@@ -109,7 +123,8 @@ def test_a_crontab_begins_with_its_first_slot_after_its_start() -> None:
 
 
 def test_one_off_by_an_interval_comes_once_where_it_stands() -> None:
-    assert timetable(only(interval_id=every(1, "hours"), one_off=True)) == Timetable(at=NOW + HOUR)
+    found = only(interval_id=every(1, "hours"), one_off=True)
+    assert (timetable(found), stands_at(found)) == (Timetable(at=NOW + HOUR), NOW + HOUR)
 
 
 def test_a_disabled_one_stands_nowhere() -> None:
@@ -140,7 +155,6 @@ def test_what_nobody_misses_is_left_out(columns: dict[str, Any], why: str) -> No
 
 def test_what_cannot_be_says_why() -> None:
     sun = put(f"{BEAT}solarschedule", event="sunrise", latitude=1, longitude=2)
-    never = put(f"{BEAT}clockedschedule", clocked_time=END_OF_CALENDAR)
     rows: dict[str, dict[str, Any]] = {
         "it follows the sun (sunrise)": {"solar_id": sun},
         "it comes every 15 microseconds: use 0.001": {"interval_id": every(15, "microseconds")},
@@ -155,7 +169,7 @@ def test_what_cannot_be_says_why() -> None:
         "its last_run_at 9999-12-31 23": {"interval_id": every(1, "hours"), "last_run_at": END_OF_CALENDAR},
         "its start_time 9999-12-31 23": {"crontab_id": crontab(), "start_time": END_OF_CALENDAR},
         "its date_changed 0001-01-01 00": {"crontab_id": crontab(), "date_changed": START_OF_CALENDAR},
-        "its clocked_time 9999-12-31 23": {"clocked_id": never, "one_off": True},
+        "its clocked_time 9999-12-31 23": {"clocked_id": clocked(END_OF_CALENDAR), "one_off": True},
     }
     for number, columns in enumerate(rows.values()):
         put_task(f"row {number}", "shop.a", **columns)

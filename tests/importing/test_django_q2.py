@@ -81,7 +81,13 @@ def test_the_day_is_that_of_the_projects_zone() -> None:
 
 
 def test_once_is_once() -> None:
-    assert only(schedule_type="O", next_run=NOW, repeats=1).when == When(timetable=Timetable(at=NOW))
+    assert only(schedule_type="O", next_run=NOW, repeats=1).when == When(timetable=Timetable(at=NOW), stands_at=NOW)
+
+
+def test_once_that_is_overdue_stands_there_still() -> None:
+    missed = NOW - timedelta(days=1)
+    found = only(schedule_type="O", next_run=missed)
+    assert (found.when, found.is_needless) == (When(timetable=Timetable(at=missed), stands_at=missed), False)
 
 
 @pytest.mark.parametrize(
