@@ -33,7 +33,7 @@ class Wish:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Without a job type it cannot be made, and `problem` says why."""
+    """What cannot be made, or need not, has a `problem` that says why."""
 
     found: Found
     job_type: JobType | None = None
@@ -69,13 +69,13 @@ class Plan:
 def plan(rows: Iterable[Found], job_types: JobTypes, wish: Wish) -> list[Plan]:
     """One for each row, in their order."""
     plans = [_plan(found, job_types, wish) for found in rows]
-    counts = Counter(each.key for each in plans if each.job_type)
-    return [replace(each, job_type=None, problem=_shared(each)) if counts[each.key] > 1 else each for each in plans]
+    counts = Counter(each.key for each in plans if not each.problem)
+    return [each if each.problem or counts[each.key] == 1 else _shared(each) for each in plans]
 
 
 def _plan(found: Found, job_types: JobTypes, wish: Wish) -> Plan:
     if found.when is None:
-        return Plan(found=found, problem=found.problem)
+        return Plan(found=found, job_type=_once_imported_as(found, job_types), problem=found.problem)
     try:
         job_type = job_types.of(found.task)
         job, _ = Drafts(job_type, {}).draft(payload_of(job_type, found.args, found.kwargs), "")
@@ -98,8 +98,17 @@ def _require_sayable(when: When) -> None:
     read(said, {**READERS, "from_slot": optional(moment)}, OptionInvalid, "its schedule here")
 
 
-def _shared(one: Plan) -> str:
-    return f"another row would become the schedule {one.found.name!r} of this job type too. Rename one of them"
+def _once_imported_as(found: Found, job_types: JobTypes) -> JobType | None:
+    """Of what is over there: a schedule of an earlier import may still stand here."""
+    try:
+        return job_types.of(found.task) if found.is_needless else None
+    except ValueError:
+        return None
+
+
+def _shared(one: Plan) -> Plan:
+    text = f"another row would become the schedule {one.found.name!r} of this job type too. Rename one of them"
+    return replace(one, job_type=None, problem=text)
 
 
 def _without_missed(when: When, now: datetime) -> When:

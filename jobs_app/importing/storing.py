@@ -41,6 +41,8 @@ class Import:
     @property
     def notes(self) -> tuple[str, ...]:
         """Told when it is imported, and not each time after."""
+        if self.state == LEFT_OUT and self.row is not None and _will_run_first(self.row):
+            return (f"its schedule here, {self.id}, has not run and still will: delete it, or it may run twice",)
         return () if self.state == THERE else self.plan.notes
 
     def slots(self, now: datetime, count: int) -> list[datetime]:
@@ -72,8 +74,8 @@ def _rows(connection: BaseDatabaseWrapper, names: Sequence[str]) -> dict[tuple[s
 
 
 def _compare(plan: Plan, row: ScheduleState | None, now: datetime) -> Import:
-    if plan.job_type is None:
-        return Import(plan=plan, state=LEFT_OUT if plan.found.is_needless else CANNOT, why=plan.problem)
+    if plan.problem:
+        return Import(plan=plan, state=LEFT_OUT if plan.found.is_needless else CANNOT, row=row, why=plan.problem)
     differences = () if row is None else _differences(plan, row, now)
     if row is not None and not differences:
         return Import(plan=plan, state=THERE, row=row)
@@ -104,6 +106,10 @@ def _is_when(timetable: Timetable, row: ScheduleState, now: datetime) -> bool:
 
 def _has_run(row: ScheduleState) -> bool:
     return row.last_run_at is not None or row.last_slot is not None
+
+
+def _will_run_first(row: ScheduleState) -> bool:
+    return not (row.paused or _has_run(row) or row.next_run_at is None)
 
 
 def _store(one: Import, actor: Any, reason: str, *, update: bool) -> Import:

@@ -205,6 +205,27 @@ def test_a_single_moment_that_was_moved_there_and_missed_comes_once_more(has_run
     assert states(imported(overdue())) == ["already there"]
 
 
+OVER = Found(old_name="once", name="once", task="sync", problem="is for one run, and is over", is_needless=True)
+
+
+def test_what_is_over_there_and_still_to_run_here_is_told() -> None:
+    imported(found("once", Timetable(at=SOON)))
+    [one] = imported(OVER, update=True)
+    assert (one.state, one.id) == ("left out", row("once").pk)
+    assert one.notes == (f"its schedule here, {one.id}, has not run and still will: delete it, or it may run twice",)
+
+
+@pytest.mark.parametrize("columns", [{"paused": True}, {"last_run_at": NOW}, {"next_run_at": None}])
+def test_what_will_not_run_here_either_needs_no_word(columns: dict[str, Any]) -> None:
+    imported(found("once", Timetable(at=SOON)))
+    ScheduleState.objects.update(**columns)
+    assert [each.notes for each in looked_at(OVER)] == [()]
+
+
+def test_what_is_over_there_takes_no_name_from_another_row() -> None:
+    assert states(imported(OVER, found("once", Timetable(at=SOON)))) == ["left out", "made"]
+
+
 def test_the_rest_is_made_where_some_cannot_be_or_are_left_out() -> None:
     broken = Found(old_name="x", name="x", task="sync", problem="it follows the sun")
     made = imported(broken, replace(broken, name="y", is_needless=True), found("a"))
