@@ -65,7 +65,7 @@ def readable(text: object) -> str:
 
 def why(problem: Exception) -> str:
     """One of ODD in words: rules of ours say all, others speak of a value alone."""
-    text = readable(problem).rstrip(".")
+    text = readable(problem).rstrip(".") or type(problem).__name__
     return text if isinstance(problem, JobsError | ValueError) else f"it holds a value that cannot be used: {text}"
 
 

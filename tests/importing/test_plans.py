@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jobs_app import job
-from jobs_app.importing.found import Found, When, usable_name
+from jobs_app.importing.found import Found, When, usable_name, why
 from jobs_app.importing.job_types import JobTypes
 from jobs_app.importing.plans import Plan, Wish, plan, slots_from
 from jobs_app.registry import registry
@@ -67,6 +67,12 @@ def test_what_stands_nowhere_begins_as_a_new_one_does() -> None:
 def test_what_does_not_fit_says_why(given: dict[str, Any], why: str) -> None:
     [one] = planned(found(**given))
     assert (one.job_type, one.problem[: len(why)], one.slots(NOW, 3)) == (None, why, [])
+
+
+def test_a_why_is_never_empty() -> None:
+    assert [why(ValueError("no.")), why(ValueError()), why(OverflowError("x"))] == [
+        *("no", "ValueError", "it holds a value that cannot be used: x")
+    ]
 
 
 def test_disabled_ones_are_paused_and_all_on_demand() -> None:
