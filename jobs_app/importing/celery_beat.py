@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.cron import parse
 from jobs_app.importing import tables
 from jobs_app.importing.crontab import expression
-from jobs_app.importing.found import Found, When, readable, usable_name
+from jobs_app.importing.found import ODD, Found, When, filled, moment, once, readable, usable_name, why
 from jobs_app.importing.literals import json_arguments
 from jobs_app.importing.tables import Row
 from jobs_app.schedule_options import interval
@@ -54,19 +54,20 @@ def found(row: Row, whens: Mapping[str, Row | None], now: datetime) -> Found:
         "is_enabled": bool(row["enabled"]),
         "description": readable(row["description"] or ""),
     }
-    if why := _why_needless(row):
-        return Found(**names, problem=why, is_needless=True)
+    if needless := _why_needless(row):
+        return Found(**names, problem=needless, is_needless=True)
     try:
         args, kwargs = json_arguments(row["args"], row["kwargs"])
         when = _when(row, {kind: one for kind, one in whens.items() if one is not None})
-    except ValueError as problem:
-        return Found(**names, problem=str(problem))
+    except ODD as problem:
+        return Found(**names, problem=why(problem))
     sent: Any = {"queue": row["queue"] or "", "priority": row["priority"], "notes": tuple(_notes(row))}
     return Found(**names, args=args, kwargs=kwargs, when=when, **sent)
 
 
 def _why_needless(row: Row) -> str | None:
-    if row["one_off"] and (row["total_run_count"] or not row["enabled"]):  # beat switches it off and forgets the count
+    is_once = row["one_off"] or row["clocked_id"] is not None
+    if is_once and (row["total_run_count"] or not row["enabled"]):  # beat switches it off and forgets the count
         return "is for one run, and is over"
     return OF_CELERY.get(row["task"])
 
@@ -81,20 +82,22 @@ def _when(row: Row, whens: Mapping[str, Row]) -> When:
         )
     [(kind, one)] = whens.items()
     timetable = READERS[kind](one)
-    if timetable.at is not None or not row["enabled"]:  # a disabled one stands nowhere: beat forgets its last run
+    if timetable.at is not None:
+        return once(max(timetable.at, moment(row, "start_time") or timetable.at))
+    if not row["enabled"]:  # a disabled one stands nowhere: beat forgets its last run
         return When(timetable=timetable)
     stands_at = _stands_at(row, timetable)
     if not row["one_off"]:
         return When(timetable=timetable, stands_at=stands_at)
     if stands_at is None:
         raise ValueError("it is for one run, and nothing tells when that is")
-    return When(timetable=Timetable(at=stands_at))
+    return once(stands_at)
 
 
 def _stands_at(row: Row, timetable: Timetable) -> datetime | None:
     """When beat would run it next. One that never ran is counted from its last change, or begins with its start."""
-    last, start = row["last_run_at"], row["start_time"]
-    counted_from = last or row["date_changed"]
+    last, start = moment(row, "last_run_at"), moment(row, "start_time")
+    counted_from = last or moment(row, "date_changed")
     coming = None if counted_from is None else timetable.after(counted_from)
     if start is not None and (last is None or coming is None or coming < start):
         return timetable.around(start, start)
@@ -102,12 +105,13 @@ def _stands_at(row: Row, timetable: Timetable) -> datetime | None:
 
 
 def _interval(row: Row) -> Timetable:
-    if row["period"] not in SECONDS:
-        raise ValueError(f"it comes every {row['every']} {row['period']}, which is no known length of time")
+    every, period = filled(row, "every"), row["period"]
+    if period not in SECONDS:
+        raise ValueError(f"it comes every {every} {period}, which is no known length of time")
     try:
-        return Timetable(every=interval(row["every"] * SECONDS[row["period"]]))
+        return Timetable(every=interval(every * SECONDS[period]))
     except ValueError as problem:
-        raise ValueError(f"it comes every {row['every']} {row['period']}: {problem}") from None
+        raise ValueError(f"it comes every {every} {period}: {problem}") from None
 
 
 def _crontab(row: Row) -> Timetable:
@@ -125,7 +129,8 @@ def _solar(row: Row) -> Timetable:
 
 
 def _clocked(row: Row) -> Timetable:
-    return Timetable(at=row["clocked_time"])
+    filled(row, "clocked_time")
+    return Timetable(at=moment(row, "clocked_time"))
 
 
 READERS: dict[str, Callable[[Row], Timetable]] = {

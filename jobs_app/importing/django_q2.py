@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from jobs_app.cron import parse
 from jobs_app.importing import tables
-from jobs_app.importing.found import Found, When, at_the_second, readable, usable_name
+from jobs_app.importing.found import ODD, Found, When, at_the_second, filled, moment, once, readable, usable_name, why
 from jobs_app.importing.literals import python_arguments
 from jobs_app.importing.tables import Row
+from jobs_app.schedule_options import interval
 from jobs_app.timetable import Timetable
 from jobs_app.wall_clock import clock
 
@@ -23,6 +24,10 @@ SCHEDULES = "django_q_schedule"
 NEEDED = ("id", "name", "func", "args", "kwargs", "schedule_type", "repeats", "next_run")
 OTHERS = ("hook", "minutes", "cron", "cluster", "intended_date_kwarg")
 OPTIONS = "q_options"  # among its kwargs, and for django-q2 itself
+NAME_OF_A_RUN = "task_name"  # so is this
+# And these, unless q_options has them too, which come first: an argument then reaches the function. There its scheduler
+# always puts group, cluster and broker, so that they are no options among kwargs.
+ITS_OWN = ("hook", "save", "sync", "cached", "ack_failure", "iter_count", "iter_cached", "chain", "timeout")
 A_COMMON_YEAR = 2001
 MONTHS_APART = {"M": 1, "BM": 2, "Q": 3, "Y": 12}
 TWO_WEEKS = timedelta(weeks=2)
@@ -46,17 +51,17 @@ def found(row: Row, zone: str) -> Found:
     try:
         args, kwargs = python_arguments(row["args"], row["kwargs"])
         when = _when(row, zone)
-    except ValueError as problem:
-        return Found(**names, problem=str(problem))
-    notes = tuple(_notes(row, kwargs.pop(OPTIONS, None), when, zone))
+        notes = tuple(_notes(row, _take_options(row, kwargs), zone))
+    except ODD as problem:
+        return Found(**names, problem=why(problem))
     return Found(**names, args=args, kwargs=kwargs, when=when, notes=notes, queue=row["cluster"] or "")
 
 
 def _when(row: Row, zone: str) -> When:
-    kind, next_run = row["schedule_type"], row["next_run"]
+    kind, next_run = row["schedule_type"], moment(row, "next_run")
     _require_endless(row)
-    if kind == "O":
-        return When(timetable=Timetable(at=next_run))
+    if kind == "O" and next_run is not None:
+        return once(next_run)
     if kind not in READERS:
         raise ValueError(f"its schedule type {kind!r} is not known")
     timetable = READERS[kind](row, zone)
@@ -67,7 +72,7 @@ def _when(row: Row, zone: str) -> When:
 
 
 def _require_endless(row: Row) -> None:
-    if row["repeats"] > 0 and row["schedule_type"] != "O":
+    if filled(row, "repeats") > 0 and row["schedule_type"] != "O":
         raise ValueError(
             f"it ends after {row['repeats']} more runs, and schedules here have no end. Set its repeats to -1, or add "
             "it by hand and delete it then"
@@ -80,7 +85,11 @@ def _require_endless(row: Row) -> None:
 
 
 def _minutes(row: Row, zone: str) -> Timetable:
-    return Timetable(every=60.0 * (row["minutes"] or 1))
+    minutes = row["minutes"] or 1
+    try:
+        return Timetable(every=interval(60 * minutes))
+    except ValueError as problem:
+        raise ValueError(f"it comes every {minutes} minutes: {problem}") from None
 
 
 def _daily(row: Row, zone: str) -> Timetable:
@@ -137,11 +146,22 @@ def _by_clock(local: datetime, zone: str, days: str) -> Timetable:
     return Timetable(cron=f"{seconds}{local.minute} {local.hour} {days}", timezone=zone)
 
 
-def _notes(row: Row, options: Any, when: When, zone: str) -> Iterator[str]:
+def _take_options(row: Row, kwargs: dict[str, Any]) -> list[str]:
+    """Take out of the arguments what the function never got; the names of what is lost with that."""
+    options = kwargs.pop(OPTIONS, None)
+    said = {*(options if isinstance(options, dict) else ()), *(["hook"] if row["hook"] else [])}
+    its_own = [NAME_OF_A_RUN, *(name for name in ITS_OWN if name not in said)]
+    taken = [name for name in its_own if name in kwargs]
+    for name in taken:
+        del kwargs[name]
+    return [OPTIONS, *taken] if options else taken
+
+
+def _notes(row: Row, options: Sequence[str], zone: str) -> Iterator[str]:
     if row["hook"]:
         yield f"its hook {row['hook']} is not called any more: use the signal job_finished"
     if options:
-        yield f"its {OPTIONS} are not kept: what they say is said with @job"
+        yield f"its options for django-q2 are not kept ({', '.join(options)}): what they say is said with @job"
     if row["schedule_type"] == "BW" and _changes_clocks(zone, row["next_run"]):
         yield f"it comes every 14 days of 24 hours: when clocks of {zone} change, an hour earlier or later"
 

@@ -9,11 +9,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from jobs_app import values
+from jobs_app.errors import JobsError
+from jobs_app.importing.tables import Row
 from jobs_app.timetable import Timetable
 from jobs_app.values import UNSTORABLE
 
 UNUSABLE = re.compile(r"[^A-Za-z0-9._:-]+")
 LONGEST_NAME = 120
+# What values that nobody thought of may raise, deep in what reads them. Their row alone cannot be imported then.
+ODD = (JobsError, ValueError, TypeError, OverflowError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +48,11 @@ class Found:
     is_needless: bool = False  # and why nobody misses it
 
 
+def once(moment: datetime) -> When:
+    """Also if it has passed: who left it there did not run it."""
+    return When(timetable=Timetable(at=moment), stands_at=moment)
+
+
 def usable_name(old: str | None, *, otherwise: str) -> str:
     """A name that schedules may have, the same for the same row each time."""
     plain = unicodedata.normalize("NFKD", old or "").encode("ascii", "ignore").decode()
@@ -51,6 +61,26 @@ def usable_name(old: str | None, *, otherwise: str) -> str:
 
 def readable(text: object) -> str:
     return UNSTORABLE.sub(" ", str(text)).strip()
+
+
+def why(problem: Exception) -> str:
+    """One of ODD in words: rules of ours say all, others speak of a value alone."""
+    text = readable(problem).rstrip(".") or type(problem).__name__
+    return text if isinstance(problem, JobsError | ValueError) else f"it holds a value that cannot be used: {text}"
+
+
+def filled(row: Row, name: str) -> Any:
+    if row[name] is None:
+        raise ValueError(f"its {name} is empty")
+    return row[name]
+
+
+def moment(row: Row, name: str) -> datetime | None:
+    """If a schedule can stand there: further out slots cannot be counted."""
+    try:
+        return None if row[name] is None else values.moment(row[name])
+    except ValueError as problem:
+        raise ValueError(f"its {name} {row[name]} cannot be used: {problem}") from None
 
 
 def at_the_second(moment: datetime) -> datetime:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from jobs_app.registry import SYSTEM_NAMES, JobType
 
-BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+Parameter = inspect.Parameter
+ONLY_BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.VAR_POSITIONAL)
+
+
+@runtime_checkable
+class HoldsCalls(Protocol):
+    """The schema of a task: its payload has room for arguments without a name."""
+
+    def payload(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Mapping[str, Any]: ...
 
 
 class JobTypes:
@@ -57,8 +65,12 @@ class JobTypes:
 
 
 def payload_of(job_type: JobType, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments by name: those that were given by place have the names of the handler's parameters, in order."""
-    names = _names_by_place(job_type)
+    """The arguments by name: those that were given by place have the names of the handler's parameters, in order. A
+    task may have parameters that no name reaches: its call stays as it is."""
+    schema, parameters = job_type.schema, list(inspect.signature(job_type.function).parameters.values())
+    if isinstance(schema, HoldsCalls) and any(each.kind in ONLY_BY_PLACE for each in parameters):
+        return dict(schema.payload(args, kwargs))
+    names = _names_by_place(job_type, parameters)
     if len(args) > len(names):
         takes = f"takes {len(names)} ({', '.join(names)})" if names else "takes none"
         raise ValueError(f"it has {len(args)} positional arguments, and {job_type.name} {takes}")
@@ -68,14 +80,19 @@ def payload_of(job_type: JobType, args: tuple[Any, ...], kwargs: Mapping[str, An
     return placed | dict(kwargs)
 
 
-def _names_by_place(job_type: JobType) -> list[str]:
+def _names_by_place(job_type: JobType, parameters: Sequence[Parameter]) -> list[str]:
     """As the payload has them: a field of a schema may have another name there."""
-    parameters = list(inspect.signature(job_type.function).parameters.values())
     in_payload = {field.name: field.alias or field.name for field in job_type.schema.fields}
-    takes_context = bool(parameters) and parameters[0].name not in in_payload  # first, and not of the payload
-    wanted = parameters[1:] if takes_context else parameters
-    placed = takewhile(lambda each: each.kind in BY_PLACE and each.name in in_payload, wanted)
+    wanted = parameters[1:] if _takes_context(job_type, parameters, in_payload) else parameters
+    placed = takewhile(lambda each: each.kind is Parameter.POSITIONAL_OR_KEYWORD and each.name in in_payload, wanted)
     return [in_payload[each.name] for each in placed]
+
+
+def _takes_context(job_type: JobType, parameters: Sequence[Parameter], in_payload: Container[str]) -> bool:
+    """Only of a task it is not said here, but there it is the one parameter that is not of the payload."""
+    if isinstance(job_type.schema, HoldsCalls):
+        return bool(parameters) and parameters[0].name not in in_payload
+    return job_type.takes_context
 
 
 def _path(job_type: JobType) -> str:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from jobs_app.drafts import Drafts
-from jobs_app.errors import JobsError
-from jobs_app.importing.found import Found, When
+from jobs_app.errors import OptionInvalid
+from jobs_app.importing.found import ODD, Found, When, why
 from jobs_app.importing.job_types import JobTypes, payload_of
+from jobs_app.options import read
 from jobs_app.registry import JobType
 from jobs_app.schedule_columns import first_slot
-from jobs_app.schedule_options import ScheduleOptions
+from jobs_app.schedule_options import READERS, ScheduleOptions, optional
 from jobs_app.strict_json import loads
 from jobs_app.timetable import Timetable
+from jobs_app.values import moment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +33,7 @@ class Wish:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Without a job type it cannot be made, and `problem` says why."""
+    """What cannot be made, or need not, has a `problem` that says why."""
 
     found: Found
     job_type: JobType | None = None
@@ -50,8 +53,10 @@ class Plan:
         assert self.when is not None
         return self.when.timetable
 
-    def is_over(self, now: datetime) -> bool:
-        return self.timetable.at is not None and self.timetable.at <= now
+    @property
+    def is_skipped(self) -> bool:
+        """For one run, which was missed and is not made up for."""
+        return self.timetable.at is not None and self.when is not None and self.when.stands_at is None
 
     def slots(self, now: datetime, count: int) -> list[datetime]:
         """The first ones that it would have."""
@@ -64,18 +69,19 @@ class Plan:
 def plan(rows: Iterable[Found], job_types: JobTypes, wish: Wish) -> list[Plan]:
     """One for each row, in their order."""
     plans = [_plan(found, job_types, wish) for found in rows]
-    counts = Counter(each.key for each in plans if each.job_type)
-    return [replace(each, job_type=None, problem=_shared(each)) if counts[each.key] > 1 else each for each in plans]
+    counts = Counter(each.key for each in plans if not each.problem)
+    return [each if each.problem or counts[each.key] == 1 else _shared(each) for each in plans]
 
 
 def _plan(found: Found, job_types: JobTypes, wish: Wish) -> Plan:
     if found.when is None:
-        return Plan(found=found, problem=found.problem)
+        return Plan(found=found, job_type=_once_imported_as(found, job_types), problem=found.problem)
     try:
         job_type = job_types.of(found.task)
         job, _ = Drafts(job_type, {}).draft(payload_of(job_type, found.args, found.kwargs), "")
-    except (JobsError, ValueError) as problem:
-        return Plan(found=found, problem=str(problem).rstrip("."))
+        _require_sayable(found.when)
+    except ODD as problem:
+        return Plan(found=found, problem=why(problem))
     return Plan(
         found=found,
         job_type=job_type,
@@ -86,8 +92,23 @@ def _plan(found: Found, job_types: JobTypes, wish: Wish) -> Plan:
     )
 
 
-def _shared(one: Plan) -> str:
-    return f"another row would become the schedule {one.found.name!r} of this job type too. Rename one of them"
+def _require_sayable(when: When) -> None:
+    """What the act would refuse must be told here: there it would take back all others too."""
+    said = {**when_options(when.timetable), "from_slot": when.stands_at}
+    read(said, {**READERS, "from_slot": optional(moment)}, OptionInvalid, "its schedule here")
+
+
+def _once_imported_as(found: Found, job_types: JobTypes) -> JobType | None:
+    """Of what is over there: a schedule of an earlier import may still stand here."""
+    try:
+        return job_types.of(found.task) if found.is_needless else None
+    except ValueError:
+        return None
+
+
+def _shared(one: Plan) -> Plan:
+    text = f"another row would become the schedule {one.found.name!r} of this job type too. Rename one of them"
+    return replace(one, job_type=None, problem=text)
 
 
 def _without_missed(when: When, now: datetime) -> When:
@@ -109,8 +130,17 @@ def _notes(found: Found, job_type: JobType, wish: Wish) -> Iterator[str]:
 
 
 def slots_from(timetable: Timetable, first: datetime | None, count: int) -> list[datetime]:
+    """As far as the calendar goes: rows here may have been edited by hand."""
     found: list[datetime] = []
-    while first is not None and len(found) < count:
-        found.append(first)
-        first = timetable.after(first)
+    with suppress(OverflowError):
+        while first is not None and len(found) < count:
+            found.append(first)
+            first = timetable.after(first)
     return found
+
+
+def when_options(timetable: Timetable) -> dict[str, Any]:
+    """As acts upon schedules are told it."""
+    if timetable.cron:
+        return {"cron": timetable.cron, "timezone": timetable.timezone}
+    return {"every": timetable.every} if timetable.every is not None else {"at": timetable.at}

@@ -56,4 +56,7 @@ def _aware(connection: BaseDatabaseWrapper, value: Any) -> Any:
     if not isinstance(value, datetime):
         return value
     zone = connection.timezone or timezone.get_default_timezone()
-    return (value if value.tzinfo else value.replace(tzinfo=zone)).astimezone(UTC)
+    try:
+        return (value if value.tzinfo else value.replace(tzinfo=zone)).astimezone(UTC)
+    except OverflowError:  # at an end of the calendar, where hours make no difference: no schedule stands there
+        return value.replace(tzinfo=UTC)

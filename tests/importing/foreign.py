@@ -114,5 +114,9 @@ def crontab(**columns: str) -> int:
     return put(f"{BEAT}crontabschedule", **CRONTAB | columns)
 
 
+def clocked(moment: datetime) -> int:
+    return put(f"{BEAT}clockedschedule", clocked_time=moment)
+
+
 def put_schedule(func: str, **columns: Any) -> int:
     return put("django_q_schedule", func=func, **Q_SCHEDULE | columns)

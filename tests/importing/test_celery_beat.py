@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,11 +11,13 @@ from django.db import connection
 from jobs_app.importing import celery_beat
 from jobs_app.importing.found import Found
 from jobs_app.timetable import Timetable
-from tests.importing.foreign import BEAT, NOW, crontab, every, make_tables, put, put_task
+from tests.importing.foreign import BEAT, NOW, TASK, clocked, crontab, every, make_tables, put, put_task
 
 pytestmark = pytest.mark.django_db
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+START_OF_CALENDAR = datetime(1, 1, 1, tzinfo=UTC)
+END_OF_CALENDAR = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -71,8 +73,22 @@ def test_a_crontab_of_an_old_version_is_in_the_zone_of_celery(settings: Any) -> 
 
 
 def test_a_clocked_one_comes_once() -> None:
-    found = only(clocked_id=put(f"{BEAT}clockedschedule", clocked_time=NOW + DAY), one_off=True)
-    assert timetable(found) == Timetable(at=NOW + DAY)
+    found = only(clocked_id=clocked(NOW + DAY), one_off=True)
+    assert (timetable(found), stands_at(found)) == (Timetable(at=NOW + DAY), NOW + DAY)
+
+
+def test_a_clocked_one_that_is_overdue_stands_there_still() -> None:
+    found = only(clocked_id=clocked(NOW - DAY), one_off=True)
+    assert (timetable(found), stands_at(found), found.is_needless) == (Timetable(at=NOW - DAY), NOW - DAY, False)
+
+
+def test_a_clocked_one_does_not_come_before_its_start() -> None:
+    found = only(clocked_id=clocked(NOW - DAY), one_off=True, start_time=NOW + DAY)
+    assert (timetable(found), stands_at(found)) == (Timetable(at=NOW + DAY), NOW + DAY)
+
+
+def test_a_clocked_one_that_has_run_is_over_whatever_else_it_says() -> None:
+    assert only(clocked_id=clocked(NOW - DAY), one_off=False, total_run_count=1).is_needless
 
 
 def test_an_interval_goes_on_from_its_last_run() -> None:
@@ -107,7 +123,8 @@ def test_a_crontab_begins_with_its_first_slot_after_its_start() -> None:
 
 
 def test_one_off_by_an_interval_comes_once_where_it_stands() -> None:
-    assert timetable(only(interval_id=every(1, "hours"), one_off=True)) == Timetable(at=NOW + HOUR)
+    found = only(interval_id=every(1, "hours"), one_off=True)
+    assert (timetable(found), stands_at(found)) == (Timetable(at=NOW + HOUR), NOW + HOUR)
 
 
 def test_a_disabled_one_stands_nowhere() -> None:
@@ -148,12 +165,24 @@ def test_what_cannot_be_says_why() -> None:
         "its args are no JSON": {"interval_id": every(1, "hours"), "args": "x"},
         "Celery runs it on days": {"crontab_id": crontab(day_of_month="13", day_of_week="5")},
         'use a time zone such as "Europe/Paris"': {"crontab_id": crontab(timezone="Mars/Dome")},
+        "it comes every 99999999 days: use at most 100 years": {"interval_id": every(99999999, "days")},
+        "its last_run_at 9999-12-31 23": {"interval_id": every(1, "hours"), "last_run_at": END_OF_CALENDAR},
+        "its start_time 9999-12-31 23": {"crontab_id": crontab(), "start_time": END_OF_CALENDAR},
+        "its date_changed 0001-01-01 00": {"crontab_id": crontab(), "date_changed": START_OF_CALENDAR},
+        "its clocked_time 9999-12-31 23": {"clocked_id": clocked(END_OF_CALENDAR), "one_off": True},
     }
     for number, columns in enumerate(rows.values()):
         put_task(f"row {number}", "shop.a", **columns)
     found = celery_beat.read(connection, NOW)
     assert [each.problem[: len(why)] for each, why in zip(found, rows, strict=True)] == list(rows)
     assert not any(each.is_needless or each.when for each in found)
+
+
+@pytest.mark.parametrize(("kind", "column"), [("interval", "every"), ("clocked", "clocked_time")])
+def test_an_empty_column_says_so(kind: str, column: str) -> None:
+    row = {"id": 7, "name": "a", "task": "shop.a", **TASK}
+    found = celery_beat.found(row, {kind: {"period": "days", column: None}}, NOW)
+    assert (found.problem, found.when) == (f"its {column} is empty", None)
 
 
 def test_what_only_celery_has_a_place_for_is_told() -> None:

@@ -11,11 +11,12 @@ from django.db import connection
 from jobs_app.importing import django_q2
 from jobs_app.importing.found import Found, When
 from jobs_app.timetable import Timetable
-from tests.importing.foreign import NOW, make_tables, put_schedule
+from tests.importing.foreign import NOW, Q_SCHEDULE, make_tables, put_schedule
 
 pytestmark = pytest.mark.django_db
 
 BERLIN = "Europe/Berlin"  # at NOW it is 14:00 there
+END_OF_CALENDAR = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)  # how people write never
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +81,13 @@ def test_the_day_is_that_of_the_projects_zone() -> None:
 
 
 def test_once_is_once() -> None:
-    assert only(schedule_type="O", next_run=NOW, repeats=1).when == When(timetable=Timetable(at=NOW))
+    assert only(schedule_type="O", next_run=NOW, repeats=1).when == When(timetable=Timetable(at=NOW), stands_at=NOW)
+
+
+def test_once_that_is_overdue_stands_there_still() -> None:
+    missed = NOW - timedelta(days=1)
+    found = only(schedule_type="O", next_run=missed)
+    assert (found.when, found.is_needless) == (When(timetable=Timetable(at=missed), stands_at=missed), False)
 
 
 @pytest.mark.parametrize(
@@ -115,11 +122,32 @@ def test_a_single_run_that_is_over_is_left_out() -> None:
         ({"schedule_type": "C", "cron": ""}, "use five fields"),
         ({"next_run": None}, "it has no next run"),
         ({"kwargs": "x=open('y')"}, "its kwargs are no literals"),
+        *[
+            ({"schedule_type": kind, "next_run": END_OF_CALENDAR}, "its next_run 9999-12-31 23:59:59+00:00 cannot be")
+            for kind in ("I", "D", "BW", "M", "C", "O")
+        ],
+        ({"next_run": datetime(1, 1, 1, tzinfo=UTC)}, "its next_run 0001-01-01 00:00:00+00:00 cannot be used"),
     ],
 )
 def test_what_cannot_be_says_why(columns: dict[str, Any], why: str) -> None:
     found = only(**columns)
     assert (found.problem[: len(why)], found.when) == (why, None)
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"repeats": None}, "its repeats is empty"),
+        ({"repeats": None, "schedule_type": "O"}, "its repeats is empty"),
+        (
+            {"minutes": -5, "schedule_type": "I"},
+            "it comes every -5 minutes: a delay is a number of seconds from 0 upwards, not -300",
+        ),
+    ],
+)
+def test_what_only_a_table_without_its_rules_has_says_why(columns: dict[str, Any], why: str) -> None:
+    row = {"id": 7, "func": "shop.sync", **Q_SCHEDULE, **columns}
+    assert django_q2.found(row, BERLIN).problem == why
 
 
 def test_a_day_that_each_of_its_months_has_is_no_problem() -> None:
@@ -133,9 +161,34 @@ def test_what_only_django_q2_has_a_place_for_is_told() -> None:
     assert (found.kwargs, found.queue) == ({"x": 1}, "big")
     assert [note.partition(":")[0] for note in found.notes] == [
         "its hook shop.done is not called any more",
-        "its q_options are not kept",
+        "its options for django-q2 are not kept (q_options)",
         "it comes every 14 days of 24 hours",
     ]
+
+
+OWN = ("task_name", "hook", "save", "sync", "cached", "ack_failure", "iter_count", "iter_cached", "chain", "timeout")
+
+
+def test_options_that_stand_among_the_arguments_never_reached_the_function() -> None:
+    found = only(schedule_type="H", kwargs=repr(dict.fromkeys(OWN, 1) | {"x": 2}))
+    assert found.kwargs == {"x": 2}
+    assert found.notes == (
+        f"its options for django-q2 are not kept ({', '.join(OWN)}): what they say is said with @job",
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "kwargs"),
+    [
+        ({"kwargs": "group=1, cluster=2, broker=3"}, {"group": 1, "cluster": 2, "broker": 3}),
+        ({"kwargs": "hook=1, timeout=2", "hook": "shop.done"}, {"hook": 1}),
+        ({"kwargs": "timeout=1, task_name='a', q_options={'timeout': 3, 'task_name': 'b'}"}, {"timeout": 1}),
+    ],
+)
+def test_arguments_did_reach_it_where_the_schedule_says_the_option_itself(
+    columns: dict[str, Any], kwargs: dict[str, Any]
+) -> None:
+    assert only(schedule_type="H", **columns).kwargs == kwargs
 
 
 def test_a_zone_whose_clocks_never_change_needs_no_word(settings: Any) -> None:

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from jobs_app import job
-from jobs_app.importing.found import Found, When, usable_name
+from jobs_app.importing.found import Found, When, usable_name, why
 from jobs_app.importing.job_types import JobTypes
-from jobs_app.importing.plans import Plan, Wish, plan
+from jobs_app.importing.plans import Plan, Wish, plan, slots_from
 from jobs_app.registry import registry
 from jobs_app.timetable import Timetable
 from tests.importing.foreign import NOW
 
 HOURLY = Timetable(every=3600)
 NINE = Timetable(cron="0 9 * * *")
+LONG = Timetable(cron=f"{','.join(map(str, range(59)))} {','.join(map(str, range(23)))} * * *")
 
 
 @pytest.fixture(autouse=True)
@@ -58,11 +59,20 @@ def test_what_stands_nowhere_begins_as_a_new_one_does() -> None:
         ({"kwargs": {"nummer": 1}}, "job 'sync': nummer: is unknown. Did you mean 'number'?"),
         ({"args": (1, 2, 3)}, "it has 3 positional arguments"),
         ({"when": None, "problem": "it follows the sun"}, "it follows the sun"),
+        ({"timetable": LONG}, "its schedule here: cron="),
+        ({"stands_at": NOW.replace(year=9999)}, "its schedule here: from_slot="),
+        ({"kwargs": {"number": {1: 2}}}, "it holds a value that cannot be used: "),
     ],
 )
 def test_what_does_not_fit_says_why(given: dict[str, Any], why: str) -> None:
     [one] = planned(found(**given))
     assert (one.job_type, one.problem[: len(why)], one.slots(NOW, 3)) == (None, why, [])
+
+
+def test_a_why_is_never_empty() -> None:
+    assert [why(ValueError("no.")), why(ValueError()), why(OverflowError("x"))] == [
+        *("no", "ValueError", "it holds a value that cannot be used: x")
+    ]
 
 
 def test_disabled_ones_are_paused_and_all_on_demand() -> None:
@@ -75,6 +85,12 @@ def test_rows_that_would_become_one_schedule_are_both_refused() -> None:
     plans = planned(found("a"), found("a"), found("a", task="other"))
     assert [bool(each.problem) for each in plans] == [True, True, False]
     assert "another row would become the schedule 'a'" in plans[0].problem
+
+
+@pytest.mark.parametrize("timetable", [HOURLY, NINE])
+def test_slots_are_told_as_far_as_the_calendar_goes(timetable: Timetable) -> None:
+    last = NOW.replace(year=9999, month=12, day=31, hour=23, minute=30)
+    assert slots_from(timetable, last, 3) == [last]
 
 
 @pytest.mark.parametrize("timetable", [HOURLY, Timetable(cron="30 * * * *")])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import update_wrapper
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection
 
 from jobs_app import job
+from jobs_app.declarations import declare
 from jobs_app.errors import OptionInvalid
 from jobs_app.importing.found import Found, When
 from jobs_app.importing.job_types import JobTypes
@@ -22,13 +24,14 @@ from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.models import ControlEvent, Job, Origin, ScheduleState
 from jobs_app.registry import registry
 from jobs_app.scheduler.tick import tick
+from jobs_app.tasks_backend.calls import CallSchema
 from jobs_app.timetable import Timetable
 from tests.importing.foreign import NOW
 from tests.management.ending import user_who_may
 
 pytestmark = pytest.mark.django_db
 
-SOON = NOW + timedelta(minutes=5)
+SOON, MISSED = NOW + timedelta(minutes=5), NOW - timedelta(days=1)
 HOURLY, NINE = Timetable(every=3600), Timetable(cron="0 9 * * *", timezone="Europe/Berlin")
 
 
@@ -89,13 +92,24 @@ def test_a_slot_that_was_missed_becomes_one_job_and_the_next_comes_in_time() -> 
     assert row("a").next_run_at == NOW + timedelta(minutes=30)
 
 
+def test_the_call_of_a_task_is_stored_as_it_is() -> None:
+    def add(left: int, /, *others: int, scale: int = 1) -> None: ...
+
+    handler = update_wrapper(lambda args, kwargs: None, add)
+    registry.register(declare(handler, {"name": "add"}, schema=CallSchema(add, takes_context=False)))
+    called = replace(found("a"), task="add", args=(1, (2, 3)), kwargs={"scale": 2})
+    assert states(imported(called)) == ["made"]
+    assert ScheduleState.objects.get().payload == {"*args": [1, [2, 3]], "scale": 2}
+    assert states(imported(called)) == ["already there"]
+
+
 def test_disabled_ones_are_paused() -> None:
     imported(found("a"), found("b", is_enabled=False, stands_at=None))
     assert (row("a").paused, row("b").paused) == (False, True)
 
 
 def test_again_they_are_there_already_whatever_became_of_them_since() -> None:
-    once = found("once", Timetable(at=SOON), stands_at=None)
+    once = found("once", Timetable(at=SOON))
     imported(found("a"), once, found("b", is_enabled=False, stands_at=None))
     ScheduleState.objects.filter(name="a").update(next_run_at=NOW + timedelta(days=1), last_run_at=NOW)
     ScheduleState.objects.filter(name="once").update(next_run_at=None, last_run_at=NOW)
@@ -146,13 +160,70 @@ def test_one_that_ran_here_and_was_paused_goes_on_from_now() -> None:
     assert (row("a").paused, row("a").next_run_at) == (False, NOW)
 
 
-def test_a_moment_that_has_passed_cannot_be_imported() -> None:
-    [one] = imported(found("a", Timetable(at=NOW - timedelta(days=1)), stands_at=None))
-    assert (one.state, one.why.partition(".")[0]) == (
-        "cannot be imported",
-        "its moment has passed: 2026-06-09 12:00:00Z",
-    )
+def overdue(moment: datetime = MISSED, **given: Any) -> Found:
+    return found("once", Timetable(at=moment), stands_at=moment, **given)
+
+
+def test_a_single_moment_that_was_missed_is_made_up_for_once() -> None:
+    [one] = imported(overdue())
+    assert (one.state, one.slots(NOW, 2), row("once").next_run_at) == ("made", [MISSED], MISSED)
+    assert "which is made up for at once" in one.notes[0]
+    assert states(imported(overdue())) == ["already there"]
+    for _ in range(2):
+        tick(connection)
+    assert [made.slot_at for made in Job.objects.all()] == [MISSED]
+    assert row("once").next_run_at is None
+    assert states(imported(overdue(), update=True)) == ["already there"]
+
+
+def test_a_single_moment_that_was_missed_may_be_left_out() -> None:
+    [one] = imported(overdue(), skip_missed=True)
+    assert (one.state, one.why) == ("left out", "its moment has passed: 2026-06-09 12:00:00Z")
     assert not ScheduleState.objects.exists()
+
+
+def test_a_single_moment_that_was_missed_while_paused_comes_when_it_goes_on() -> None:
+    imported(overdue(), paused=True)
+    tick(connection)
+    assert not Job.objects.exists()
+    assert looked_at(overdue())[0].differences == ("paused",)
+    imported(overdue(), update=True)
+    tick(connection)
+    assert [made.slot_at for made in Job.objects.all()] == [MISSED]
+
+
+@pytest.mark.parametrize("has_run", [False, True])
+def test_a_single_moment_that_was_moved_there_and_missed_comes_once_more(has_run: bool) -> None:
+    imported(overdue(MISSED - timedelta(days=1)))
+    if has_run:
+        tick(connection)
+    ScheduleState.objects.update(once_at=MISSED - timedelta(days=1))
+    assert states(imported(overdue(), update=True)) == ["updated"]
+    with frozen_clock(NOW + timedelta(minutes=2)):
+        tick(connection)
+    assert Job.objects.count() == (2 if has_run else 1)
+    assert states(imported(overdue())) == ["already there"]
+
+
+OVER = Found(old_name="once", name="once", task="sync", problem="is for one run, and is over", is_needless=True)
+
+
+def test_what_is_over_there_and_still_to_run_here_is_told() -> None:
+    imported(found("once", Timetable(at=SOON)))
+    [one] = imported(OVER, update=True)
+    assert (one.state, one.id) == ("left out", row("once").pk)
+    assert one.notes == (f"its schedule here, {one.id}, has not run and still will: delete it, or it may run twice",)
+
+
+@pytest.mark.parametrize("columns", [{"paused": True}, {"last_run_at": NOW}, {"next_run_at": None}])
+def test_what_will_not_run_here_either_needs_no_word(columns: dict[str, Any]) -> None:
+    imported(found("once", Timetable(at=SOON)))
+    ScheduleState.objects.update(**columns)
+    assert [each.notes for each in looked_at(OVER)] == [()]
+
+
+def test_what_is_over_there_takes_no_name_from_another_row() -> None:
+    assert states(imported(OVER, found("once", Timetable(at=SOON)))) == ["left out", "made"]
 
 
 def test_the_rest_is_made_where_some_cannot_be_or_are_left_out() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 
 from jobs_app.errors import TableMissing
 from jobs_app.importing import tables
@@ -22,6 +23,14 @@ def test_moments_flags_and_texts_come_as_what_they_are() -> None:
     put_task("a", "shop.a", interval_id=every(5, "minutes"), last_run_at=late, enabled=False)
     [row] = tables.read(connection, TASKS, required=("name", "enabled"), others=("last_run_at", "start_time"))
     assert row == {"name": "a", "enabled": False, "last_run_at": late, "start_time": None}
+
+
+def test_a_moment_that_no_other_zone_can_tell_is_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_tables("django_q")
+    put_schedule("shop.a", next_run=datetime(9999, 12, 31, 23, tzinfo=UTC))
+    monkeypatch.setitem(connections["default"].__dict__, "timezone", ZoneInfo("America/New_York"))
+    [row] = tables.read(connection, "django_q_schedule", required=("id", "next_run"))
+    assert row["next_run"].year == 9999
 
 
 def test_the_oldest_row_comes_first() -> None:

@@ -137,6 +137,26 @@ def test_django_q2() -> None:
     assert ScheduleState.objects.get().next_run_at == NOW
 
 
+def test_a_missed_single_run_is_made_up_for_or_left_out() -> None:
+    make_tables("django_q")
+    put_schedule("import-report", name="q", args="'ann'", schedule_type="O", next_run=NOW - timedelta(hours=2))
+    skipped = ended("import", "django-q2", "--skip-missed")
+    assert (skipped.code, skipped.words.splitlines()[0]) == (0, "1 left out.")
+    answer = ended("import", "django-q2")
+    assert (answer.code, answer.words.splitlines()[1]) == (0, "1 made.")
+    assert answer.words.startswith("q: it was due at 2026-06-10 10:00:00Z, which is made up for at once;")
+    assert ScheduleState.objects.get().next_run_at == NOW - timedelta(hours=2)
+
+
+def test_one_odd_row_does_not_keep_the_others_back() -> None:
+    make_tables("django_q")
+    put_schedule("import-report", name="never", args="'ann'", schedule_type="D", next_run=NOW.replace(year=9999))
+    put_schedule("import-report", name="q", args="'ann'", schedule_type="H", next_run=NOW)
+    answer = ended("import", "django-q2")
+    assert (answer.code, answer.words.splitlines()[0]) == (4, "1 made, 1 cannot be imported.")
+    assert "its next_run 9999-06-10 12:00:00+00:00 cannot be used: use a year from 1900 to 2999" in answer.data
+
+
 def test_notes_are_told_with_the_name_of_the_row() -> None:
     make_tables("django_q")
     put_schedule("import-report", name="q", args="'ann'", schedule_type="H", hook="shop.done", next_run=NOW)
