@@ -38,8 +38,8 @@ def is_secret(name: str) -> bool:
     return SECRET.search(NEW_WORD.sub("_", name).lower()) is not None
 
 
-def _shown(name: str, value: Any) -> Any:
-    if value is None or not is_secret(name):
+def _shown(name: object, value: Any) -> Any:
+    if value is None or not is_secret(str(name)):  # what was given wrongly may have any key, and is told too
         return redact(value)
     return HIDDEN
 

@@ -59,6 +59,10 @@ def test_values_are_hidden_at_any_depth_and_all_else_stays() -> None:
     assert payload["login"] == {"name": "ada", "password": "hunter2"}
 
 
+def test_what_was_given_wrongly_may_have_any_key() -> None:
+    assert redact({1: {"token": "x"}, None: 2}) == {1: {"token": HIDDEN}, None: 2}
+
+
 def test_a_secret_that_is_not_set_is_shown_as_such() -> None:
     assert redact({"token": None, "password": ""}) == {"token": None, "password": HIDDEN}
 

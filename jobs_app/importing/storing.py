@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from jobs_app.importing.plans import Plan, slots_from, when_options
 from jobs_app.lifecycle import control
-from jobs_app.lifecycle.database import database_now, jobs_connection, write_savepoint
+from jobs_app.lifecycle.database import jobs_connection, write_savepoint
 from jobs_app.models import ScheduleState
 from jobs_app.schedule_columns import timetable_columns
-from jobs_app.timetable import Timetable
 
 NEW, THERE, DIFFERS, CANNOT, LEFT_OUT = "new", "already there", "differs", "cannot be imported", "left out"
 MADE, UPDATED = "made", "updated"
 PER_QUERY = 500
-A_MINUTE = timedelta(minutes=1)  # any time that no act takes
 WHEN, PAYLOAD, PAUSED, NEXT_SLOT = "when", "payload", "paused", "next slot"
 
 
@@ -76,7 +74,7 @@ def _rows(connection: BaseDatabaseWrapper, names: Sequence[str]) -> dict[tuple[s
 def _compare(plan: Plan, row: ScheduleState | None, now: datetime) -> Import:
     if plan.problem:
         return Import(plan=plan, state=LEFT_OUT if plan.found.is_needless else CANNOT, row=row, why=plan.problem)
-    differences = () if row is None else _differences(plan, row, now)
+    differences = () if row is None else _differences(plan, row)
     if row is not None and not differences:
         return Import(plan=plan, state=THERE, row=row)
     if plan.is_skipped and (row is None or WHEN in differences):
@@ -85,23 +83,17 @@ def _compare(plan: Plan, row: ScheduleState | None, now: datetime) -> Import:
     return Import(plan=plan, state=NEW if row is None else DIFFERS, row=row, differences=differences)
 
 
-def _differences(plan: Plan, row: ScheduleState, now: datetime) -> tuple[str, ...]:
+def _differences(plan: Plan, row: ScheduleState) -> tuple[str, ...]:
     """The slot counts until the first run here: from then on the other package knows nothing of it."""
     stands_at = plan.when.stands_at if plan.when else None
     has_run = _has_run(row)
     found = {
-        WHEN: not _is_when(plan.timetable, row, now),
+        WHEN: any(getattr(row, column) != value for column, value in timetable_columns(plan.timetable).items()),
         PAYLOAD: row.payload != plan.payload,
         PAUSED: row.paused != plan.is_paused,
         NEXT_SLOT: stands_at is not None and not has_run and row.next_run_at != stands_at,
     }
     return tuple(name for name, differs in found.items() if differs)
-
-
-def _is_when(timetable: Timetable, row: ScheduleState, now: datetime) -> bool:
-    if timetable.at is not None and timetable.at <= now:  # is made up for under a later moment
-        return row.once_at is not None and row.once_at >= timetable.at
-    return all(getattr(row, column) == value for column, value in timetable_columns(timetable).items())
 
 
 def _has_run(row: ScheduleState) -> bool:
@@ -117,7 +109,7 @@ def _store(one: Import, actor: Any, reason: str, *, update: bool) -> Import:
     assert plan.when is not None or one.state in (CANNOT, LEFT_OUT)
     if one.state == NEW and plan.when is not None:
         job_type, subject, name = plan.key
-        options = {"payload": dict(plan.payload), "from_slot": plan.when.stands_at, **_when(plan.timetable)}
+        options = {"payload": dict(plan.payload), "from_slot": plan.when.stands_at, **when_options(plan.timetable)}
         acted = control.add_schedule(job_type, actor, reason, subject=subject, name=name, **options)
         return replace(one, state=MADE, made_id=acted.moved[0])
     if one.state == DIFFERS and update:
@@ -128,19 +120,13 @@ def _store(one: Import, actor: Any, reason: str, *, update: bool) -> Import:
 
 
 def _changes(one: Import) -> dict[str, Any]:
-    changes: dict[str, Any] = _when(one.plan.timetable) if WHEN in one.differences else {}
+    changes: dict[str, Any] = when_options(one.plan.timetable) if WHEN in one.differences else {}
     if PAYLOAD in one.differences:
         changes["payload"] = dict(one.plan.payload)
-    if {WHEN, NEXT_SLOT} & set(one.differences) and one.row is not None and not _has_run(one.row):
+    is_moved = bool({WHEN, NEXT_SLOT} & set(one.differences))
+    if is_moved and one.row is not None and (one.plan.timetable.at is not None or not _has_run(one.row)):
         changes["from_slot"] = one.plan.when.stands_at if one.plan.when else None
     return changes
-
-
-def _when(timetable: Timetable) -> dict[str, Any]:
-    """Acts take no single moment that has passed, but a slot that has: it stands there, and is due at once."""
-    if timetable.at is not None and timetable.at <= (now := database_now(jobs_connection())):
-        return {"at": now + A_MINUTE}
-    return when_options(timetable)
 
 
 def _pause_or_resume(stored: Sequence[Import], actor: Any, reason: str) -> None:

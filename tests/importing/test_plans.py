@@ -61,7 +61,7 @@ def test_what_stands_nowhere_begins_as_a_new_one_does() -> None:
         ({"when": None, "problem": "it follows the sun"}, "it follows the sun"),
         ({"timetable": LONG}, "its schedule here: cron="),
         ({"stands_at": NOW.replace(year=9999)}, "its schedule here: from_slot="),
-        ({"kwargs": {"number": {1: 2}}}, "it holds a value that cannot be used: "),
+        ({"kwargs": {"number": {1: 2}}}, "job 'sync': number: expected a whole number, not {1: 2}"),
     ],
 )
 def test_what_does_not_fit_says_why(given: dict[str, Any], why: str) -> None:

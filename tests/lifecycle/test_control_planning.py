@@ -236,3 +236,11 @@ def test_a_slot_without_a_zone_is_refused() -> None:
     with pytest.raises(OptionInvalid, match=r"from_slot=.*it has no time zone"):
         add(every="1h", from_slot=T.replace(tzinfo=None))
     assert not ScheduleState.objects.filter(job_type="report").exists()
+
+
+def test_a_single_moment_that_is_past_comes_once_if_its_slot_is_given() -> None:
+    missed = T - timedelta(minutes=45)
+    add(at=missed, from_slot=missed)
+    assert row().next_run_at == missed
+    assert made_at(1) == [missed]
+    assert made_at(24 * HOUR) == []

@@ -59,7 +59,7 @@ def add_schedule(
     connection = jobs_connection()
     with write_savepoint(connection):
         now = database_now(connection)
-        _require_when(row, said, now)
+        _require_when(row, said, now, from_slot)
         _put(row, {**columns_of(said, subject=subject), "next_run_at": _standing(said, from_slot, now)})
         row.payload = _fitting_payload(row)
         _insert(connection, row, known)
@@ -109,10 +109,11 @@ def _read(row: ScheduleState, options: Mapping[str, Any]) -> ScheduleOptions:
         raise OptionInvalid(f"schedule {row}: {problem}.") from None
 
 
-def _require_when(row: ScheduleState, said: ScheduleOptions, now: datetime) -> None:
+def _require_when(row: ScheduleState, said: ScheduleOptions, now: datetime, from_slot: datetime | None) -> None:
+    """A single moment that is past is a mistake, unless the slot to begin with is said too: then it is made up for."""
     if said.timetable is None:
         raise OptionInvalid(f"schedule {row}: when? Give {ANY_WHEN}.")
-    if said.timetable.at is not None and said.timetable.at <= now:
+    if said.timetable.at is not None and said.timetable.at <= now and from_slot is None:
         raise OptionInvalid(f"schedule {row}: at={said.timetable.at} has passed. Give a later moment, or trigger it.")
 
 
@@ -147,7 +148,7 @@ def _change(
     said = _read(row, _with_its_clock(row, options if from_slot and not options else _require_sayable(row, options)))
     columns = _columns_besides_when(options)
     if said.timetable is not None:
-        _require_when(row, said, now)
+        _require_when(row, said, now, from_slot)
         columns += TIMETABLE_COLUMNS
     # None is what nobody said: the default of the job type, of the subject, of the settings.
     whole = replace(said.over(known.schedule), timetable=said.timetable or row.timetable)
