@@ -21,18 +21,20 @@ class Moment(NamedTuple):
 
 
 WHY_ENDED = {
-    "cancelled": gettext_lazy("somebody cancelled it"),
+    "cancelled": gettext_lazy("somebody cancelled it, or its handler did"),
     "exhausted": gettext_lazy("its attempts are used up"),
     "expired": gettext_lazy("nobody started it in time"),
     "interrupted": gettext_lazy("it was interrupted, and may not be tried again"),
     "lost": gettext_lazy("it lost its worker, and may not be tried again"),
     "marked_failed": gettext_lazy("somebody marked it as failed"),
+    "no_more_results": gettext_lazy("there are no more results for it"),
     "permanent": gettext_lazy("its error is not to be retried"),
     "quarantined": gettext_lazy("it took its worker with it time and again"),
     "stuck": gettext_lazy("it made no progress"),
     "superseded": gettext_lazy("a newer one took its place"),
+    "target_reached": gettext_lazy("it has all the results it was asked for"),
     "timeout": gettext_lazy("it took longer than it may"),
-    "worker_done": gettext_lazy("its worker stopped"),
+    "worker_done": gettext_lazy("its work is done"),
 }
 BADGES = {"success": "ok", "error": "bad", "timeout": "bad", "lost": "bad", "crashed": "bad"}
 
