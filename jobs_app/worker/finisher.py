@@ -139,6 +139,6 @@ class Finisher(Loop):
         self.counts.update([report.ended.state for report in stored])
         self._told(stored)
         for report in stored:
-            if report.ended.state == "failed":
+            if report.ended.state != "succeeded":
                 say_failed(report.flight.job, report.ended)
         return stored

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.moves import Ended
@@ -12,11 +13,12 @@ from jobs_app.signals import job_finished
 
 logger = logging.getLogger("jobs_app.worker")
 
+FAILED_ATTEMPTS = ("error", "timeout", "crashed")  # the others go back on purpose: snoozed, deferred, interrupted
+
 
 def tell(job: ClaimedJob, ended: Ended, worker_id: str) -> None:
     """All of it, where no finisher tells it of many at once."""
-    if ended.state == "failed":
-        say_failed(job, ended)
+    say_failed(job, ended)
     if job_finished.receivers:
         tell_finished(registry.find(job.job_type), job, ended, worker_id)
 
@@ -29,15 +31,28 @@ def tell_finished(job_type: JobType | None, job: ClaimedJob, ended: Ended, worke
 
 
 def say_failed(job: ClaimedJob, ended: Ended) -> None:
-    facts = event("job_failed", **about(job), outcome=ended.outcome, duration_ms=_duration_ms(ended), error=ended.error)
-    logger.warning("job=%s type=%s failed: %s", ended.id, job.job_type, ended.error, extra=facts)
+    """For good, or to be tried again; nothing where neither is so."""
+    if ended.state == "failed":
+        facts = event("job_failed", **about(job), **_how(ended), error=ended.error)
+        logger.warning("job=%s type=%s failed: %s", ended.id, job.job_type, ended.error, extra=facts)
+    elif ended.state == "queued" and ended.outcome in FAILED_ATTEMPTS:
+        _say_retried(job, ended)
 
 
 def say_refused(job: ClaimedJob, ended: Ended) -> None:
-    facts = event("report_refused", **about(job), outcome=ended.outcome, duration_ms=_duration_ms(ended))
+    facts = event("report_refused", **about(job), **_how(ended))
     logger.warning("job=%s lost its lease; its %s is not recorded", ended.id, ended.outcome, extra=facts)
 
 
-def _duration_ms(ended: Ended) -> int | None:
-    """None: it never started."""
-    return None if ended.started_ago is None else round((ended.started_ago - ended.finished_ago) * 1000)
+def _say_retried(job: ClaimedJob, ended: Ended) -> None:
+    delay = round(ended.delay, 3)
+    facts = event("job_retried", **about(job), **_how(ended), error=ended.error, delay_seconds=delay)
+    text = "job=%s type=%s attempt %s of %s failed: %s; again in %.0f s"
+    tried = (job.counted_attempts, job.max_attempts)
+    logger.warning(text, ended.id, job.job_type, *tried, ended.error, delay, extra=facts)
+
+
+def _how(ended: Ended) -> dict[str, Any]:
+    """No duration: it never started."""
+    ago = ended.started_ago
+    return {"outcome": ended.outcome, "duration_ms": None if ago is None else round((ago - ended.finished_ago) * 1000)}
