@@ -37,6 +37,7 @@ from jobs_app.worker.portions import Room
 from jobs_app.worker.reserved_slot import ReservedSlot
 from jobs_app.worker.runner import interrupted
 from jobs_app.worker.serving import ServedTypes
+from jobs_app.worker.telling import say_stopping
 from jobs_app.worker.verdicts import tell_if_overdue
 
 logger = logging.getLogger("jobs_app.worker")
@@ -119,14 +120,14 @@ class Worker:
 
         The grace begins when somebody is in a hurry: who only drains has all the time that its jobs take.
         """
-        began = time.monotonic()
         self.stop_requested.set()
+        give_up = self._begin_grace() if is_hurried() else math.inf
         for loop in self._aside:
             loop.stop()
         self.claimer.stop()
         self.claimer.join(STOP_CLAIMING_SECONDS)
         self._give_back(self._crew.take_back())
-        self._wait_for_handlers(began, is_forced, is_hurried)
+        self._wait_for_handlers(give_up, is_forced, is_hurried)
         self._interrupt(self.hangar.open(), forced=is_forced())
         self._stop_loops()
 
@@ -147,13 +148,19 @@ class Worker:
         self.stop_requested.set()
         self.drain_requested.set()
 
-    def _wait_for_handlers(self, began: float, is_forced: Callable[[], bool], is_hurried: Callable[[], bool]) -> None:
-        give_up = began + self.options.grace_seconds if is_hurried() else math.inf
+    def _wait_for_handlers(self, give_up: float, is_forced: Callable[[], bool], is_hurried: Callable[[], bool]) -> None:
         while self.hangar.open() and time.monotonic() < give_up and not is_forced():
             self._idle.wait(LOOK_SECONDS)
             self._idle.clear()
             if give_up == math.inf and is_hurried():
-                give_up = time.monotonic() + self.options.grace_seconds
+                give_up = self._begin_grace()
+
+    def _begin_grace(self) -> float:
+        """When it is over. Said at once: until then nothing else may be heard of this worker."""
+        grace = self.options.grace_seconds
+        if running := len(self.hangar.running()):
+            say_stopping(running, grace=grace)
+        return time.monotonic() + grace
 
     def _room(self) -> Room:
         in_hand = self._in_hand()

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import NoReturn
 
@@ -26,6 +26,13 @@ logger = logging.getLogger("jobs_app.worker")
 
 LOOK_SECONDS = 0.1
 DRAINED = 20  # how a process under a supervisor says that nobody is to take its place
+BECAME = {  # state -> words
+    "succeeded": "succeeded",
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "queued": "queued again",
+    "lost": "lost",
+}
 LAST_SECONDS = 5.0  # what threads that handlers left behind get, when everything else has ended
 
 
@@ -58,10 +65,15 @@ def run_worker(
         _end(worker, signals, parent, beside)
         code = _code(worker, signals, parent)  # now: who is in a hurry after this gives up a scrape, and no job
     counts = dict(worker.finisher.counts)
-    logger.info("worker stopped: %s", counts, extra=event("worker_stopped", counts=counts))
+    logger.info("worker stopped: %s", in_words(counts), extra=event("worker_stopped", counts=counts))
     if worker.left_running:
         _exit_now(code)  # handlers that would not stop must not keep the process
     return code
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """What became of the jobs that a worker had: 1 succeeded, 4 queued again."""
+    return ", ".join(f"{counts[state]} {words}" for state, words in BECAME.items() if counts.get(state)) or "no jobs"
 
 
 def health_of(worker: Worker, beside: Sequence[Loop]) -> Health:

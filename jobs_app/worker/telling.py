@@ -1,4 +1,4 @@
-"""The news that an attempt has ended, once that is stored."""
+"""The news that an attempt has ended, once that is stored; and that a worker waits for some to end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.moves import Ended
 from jobs_app.logs import about, event
 from jobs_app.registry import JobType, registry
+from jobs_app.runtime.stopping import IGNORE_SECONDS
 from jobs_app.signals import job_finished
 
 logger = logging.getLogger("jobs_app.worker")
@@ -42,6 +43,14 @@ def say_failed(job: ClaimedJob, ended: Ended) -> None:
 def say_refused(job: ClaimedJob, ended: Ended) -> None:
     facts = event("report_refused", **about(job), **_how(ended))
     logger.warning("job=%s lost its lease; its %s is not recorded", ended.id, ended.outcome, extra=facts)
+
+
+def say_stopping(running: int, *, grace: float) -> None:
+    """Whoever pressed Ctrl-C should know that nothing hangs."""
+    facts = event("worker_stopping", count=running, grace_seconds=grace)
+    they, them = ("job runs, it has", "it") if running == 1 else ("jobs run, they have", "them")
+    text = "stopping: %s %s up to %g s; TERM or Ctrl-C once more, after %g s, releases %s"
+    logger.info(text, running, they, grace, IGNORE_SECONDS, them, extra=facts)
 
 
 def _say_retried(job: ClaimedJob, ended: Ended) -> None:

@@ -104,7 +104,7 @@ def test_a_worker_that_sleeps_through_its_lease_is_refused_when_it_wakes(
     assert {run.result for run in runs} == {f"by {other.pid}"}
     assert {tuple(outcomes(run)) for run in runs} == {("lost", "success")}
     assert "lost its lease" not in other.stop()
-    assert "worker stopped: {'lost': 5}" in sleeper.stop()
+    assert "worker stopped: 5 lost" in sleeper.stop()
 
 
 def test_a_handler_that_holds_the_gil_for_longer_than_a_beat_keeps_its_lease(

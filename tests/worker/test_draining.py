@@ -44,6 +44,7 @@ def test_a_drained_worker_lets_its_jobs_take_longer_than_the_grace_and_ends_with
     assert (finished(run), outcomes(run)) == (["succeeded"], ["success"])
     assert (state(late), late.refresh().attempts) == ("queued", 0)
     assert worker.log().count("asked to drain") == 1
+    assert "stopping: " not in worker.log()  # there is no hurry
     assert not WorkerState.objects.exists()
 
 
@@ -105,6 +106,7 @@ def test_a_signal_while_it_drains_gives_its_jobs_the_grace_and_no_more(
     worker.term()
     assert worker.wait() == 0
     assert (state(run), outcomes(run)) == ("queued", ["interrupted"])
+    assert worker.log().count("stopping: 1 job runs, it has up to 0.2 s") == 1
 
 
 def test_a_supervisor_does_not_replace_who_was_drained_and_ends_with_the_last(

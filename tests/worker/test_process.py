@@ -14,6 +14,7 @@ import pytest
 from django.contrib.auth.models import Group
 
 from jobs_app.models import Job, JobAttempt, WorkerState
+from jobs_app.worker.process import in_words
 from tests.waiting import until
 from tests.worker.harness import Ledger, WorkerProcess, children_of, finished, is_gone, outcomes, state
 
@@ -68,7 +69,32 @@ def test_the_first_term_lets_running_jobs_finish(start: Start, samples: Any, led
     assert finished(*runs) == ["succeeded"] * 2
     assert (state(waiting), waiting.refresh().attempts) == ("queued", 0)
     assert not Job.objects.filter(state="running").exists()
-    assert "worker stopped: {'succeeded': 2}" in worker.log()
+    assert "worker stopped: 2 succeeded\n" in worker.log()
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, "1 job runs, it has"), (2, "2 jobs run, they have")])
+def test_a_stop_says_at_once_what_it_waits_for_and_for_how_long(
+    count: int, told: str, start: Start, samples: Any, ledger: Ledger, gate: Path
+) -> None:
+    worker = start("--concurrency", "2", "--grace", "40").wait_for_start()
+    holding(samples, ledger, gate, count)
+    worker.signal(signal.SIGINT)
+    worker.wait_for_log(f"stopping: {told} up to 40 s; TERM or Ctrl-C once more, after 2 s, releases")
+    gate.touch()
+    assert worker.wait() == 0
+    assert worker.log().count("stopping: ") == 1
+
+
+def test_a_worker_without_jobs_stops_without_a_word_about_them(start: Start) -> None:
+    log = start().wait_for_start().stop()
+    assert "stopping: " not in log
+    assert "worker stopped: no jobs\n" in log
+
+
+def test_what_became_of_the_jobs_is_told_in_words() -> None:
+    counts = {"queued": 4, "lost": 1, "succeeded": 1, "failed": 2}
+    assert in_words(counts) == "1 succeeded, 2 failed, 4 queued again, 1 lost"
+    assert in_words({}) == "no jobs"
 
 
 @pytest.mark.spec("A2.5", "S2.20", "S2.23", "S2.31")

@@ -288,4 +288,4 @@ def test_a_worker_with_a_scheduler_does_the_apps_own_chores(start: Start, chores
     until(all_done, every=0.05)
     log = worker.stop()
     assert not any(f"Worker registered for: {name}" in log for name in names)
-    assert "worker stopped: {}" in log
+    assert "worker stopped: no jobs" in log

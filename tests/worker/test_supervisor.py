@@ -80,11 +80,14 @@ def test_a_later_signal_forces_all_processes_and_exits_1(
     ledger.wait("began", 2)
     children = supervisor.children()
     began = time.monotonic()
+    supervisor.term()
+    supervisor.wait_for_log("stopping: 1 job runs, it has up to 60 s", 2)
     while supervisor.process.poll() is None:
         supervisor.term()
         time.sleep(0.1)
         assert time.monotonic() - began < 30, supervisor.log()
     assert (supervisor.wait(), all(is_gone(pid) for pid in children)) == (1, True)
+    assert supervisor.log().count("stopping: ") == 2  # each process for itself, once
     rows = Job.objects.filter(pk__in=[run.id for run in runs])
     assert [(row.state, row.attempts - row.free_attempts) for row in rows] == [("queued", 0)] * 2
 
