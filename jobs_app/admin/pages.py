@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError
 from django.http import Http404, HttpRequest, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
+from jobs_app.admin.unmigrated import unmigrated_page
 from jobs_app.admin.visits import APP, Visit
 from jobs_app.lifecycle.overrides import keep_up
 from jobs_app.values import UNSTORABLE
@@ -65,7 +67,13 @@ class PageAdmin(admin.ModelAdmin):
                 raise Http404  # a name that nothing can have, and no database would look for
             request.current_app = self.admin_site.name
             keep_up()
-            return page.view(Visit(request, self.admin_site, self.model, page), **arguments)
+            visit = Visit(request, self.admin_site, self.model, page)
+            try:
+                return page.view(visit, **arguments)
+            except DatabaseError as error:
+                if (told := unmigrated_page(visit, error)) is None:
+                    raise
+                return told
 
         return self.admin_site.admin_view(answer)
 

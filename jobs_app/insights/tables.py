@@ -1,12 +1,24 @@
-"""Which of the app's tables, and which indexes and constraints of them, the database lacks."""
+"""Which of the app's tables, and which indexes and constraints of them, the database lacks; and what to do about it."""
 
 from __future__ import annotations
 
 from django.apps import apps
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model
+from django.utils.translation import gettext_noop
 
+from jobs_app.lifecycle.migrated import missing_migrations
 from jobs_app.models import MenuEntry
+
+# As commands say it; a page translates it.
+UNMIGRATED = gettext_noop("Database %(database)s lacks migrations of jobs_app: %(missing)s.")
+MIGRATE = gettext_noop("Run manage.py migrate --database %(database)s, and then try again.")
+
+
+def unmigrated(connection: BaseDatabaseWrapper) -> dict[str, str]:
+    """What the sentences above need; nothing where every migration is applied."""
+    missing = missing_migrations(connection)
+    return {"database": connection.alias, "missing": ", ".join(missing)} if missing else {}
 
 
 def missing_tables(connection: BaseDatabaseWrapper) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError, OperationalError
 
+from jobs_app.insights.tables import MIGRATE, UNMIGRATED, unmigrated
 from jobs_app.lifecycle.database import jobs_connection
-from jobs_app.lifecycle.migrated import missing_migrations
 from jobs_app.management.exit_codes import DATABASE_UNAVAILABLE, ERROR
 
 
@@ -21,14 +21,11 @@ def require_tables() -> None:
     """Before anything is started: a process that finds no queue must say so and end, not wait for one."""
     connection = jobs_connection()
     try:
-        missing = missing_migrations(connection)
+        lacking = unmigrated(connection)
     except (DatabaseError, InterfaceError) as error:
         raise cannot_answer(error) from error
     finally:
         if not connection.in_atomic_block:
             connection.close()  # a supervisor has no more use for one
-    if missing:
-        raise CommandError(
-            f"database {connection.alias!r} lacks migrations of jobs_app: {', '.join(missing)}.\n"
-            f"Run manage.py migrate --database {connection.alias}, and then start again."
-        )
+    if lacking:
+        raise CommandError(f"{UNMIGRATED}\n{MIGRATE}" % lacking)
