@@ -97,6 +97,8 @@ def draw(field: Field, *, key: str, help_text: str = "") -> Drawn:
         help_text=help_text or field.help,
         initial=None if secret or default is LEFT_OUT else default,
     )
+    if isinstance(form_field, JsonField):
+        form_field.is_for(key)
     if secret:
         hide(form_field)
     blank = _blank(field, kind, is_nullable=is_nullable, is_secret=secret)
@@ -208,6 +210,8 @@ def _own(given: forms.Field, key: str, help_text: str) -> Drawn:
     else:
         field = copy.deepcopy(given)
     field.label, field.help_text = given.label or key, help_text
+    if isinstance(field, JsonField):
+        field.is_for(key)
     if secret:
         field.initial = None
         hide(field)

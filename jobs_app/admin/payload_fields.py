@@ -10,6 +10,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from jobs_app import values
 from jobs_app.admin.documents import json_to_type
@@ -29,6 +30,12 @@ class JsonField(forms.Field):
     """Whatever JSON can say. An empty list is a value here, and so is null."""
 
     widget = forms.Textarea(attrs={**LINES, "class": "jobs-json"})
+    what = "payload"
+
+    def is_for(self, key: str) -> None:
+        """One value of a payload, which may be a text: nobody guesses that it goes in quotes."""
+        self.what = f"value of {key}"
+        self.help_text = f"{self.help_text} {_('JSON: a text goes in double quotes.')}".strip()
 
     def clean(self, value: Any) -> Any:
         if value in NOTHING:
@@ -36,9 +43,9 @@ class JsonField(forms.Field):
                 raise ValidationError(self.error_messages["required"], code="required")
             return None
         try:
-            return loads(value)
+            return loads(value, what=self.what)
         except PayloadInvalid as problem:
-            raise ValidationError(str(problem)) from None
+            raise ValidationError(f"{problem}. {_('A text goes in double quotes.')}") from None
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         return None if data is None else Typed(data)

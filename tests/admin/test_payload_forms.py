@@ -161,6 +161,33 @@ def test_what_does_not_fit_is_told_at_its_field(annotation: Any, typed: str, why
     assert why in str(form.errors)
 
 
+def test_a_box_of_json_says_how_a_text_is_written_before_and_after_somebody_forgets_it() -> None:
+    job_type = type_of(Any, name="note")
+    [bound] = PayloadForm(job_type=job_type).payload_fields
+    assert bound.help_text == "JSON: a text goes in double quotes."
+    form = filled(job_type, note="plain text")
+    [[told]] = form.errors.values()
+    assert (
+        told
+        == "the value of note is not JSON: Expecting value: line 1 column 1 (char 0). A text goes in double quotes."
+    )
+    assert payload(job_type, note='"plain text"') == {"note": "plain text"}
+
+
+def test_what_code_says_of_a_value_stands_before_how_json_is_written() -> None:
+    @job
+    def told(note: dict[str, Any], size: int) -> None:
+        """Write it down.
+
+        Args:
+            note: What to write.
+            size: How large.
+        """
+
+    texts = [bound.help_text for bound in PayloadForm(job_type=told.job_type).payload_fields]
+    assert texts == ["What to write. JSON: a text goes in double quotes.", "How large."]
+
+
 def test_a_moment_without_an_offset_is_by_the_clock_of_who_types() -> None:
     with timezone.override("Europe/Berlin"):
         assert payload(type_of(datetime), value="2026-07-01T09:00") == {"value": "2026-07-01T09:00:00+02:00"}
