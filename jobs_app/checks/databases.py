@@ -114,7 +114,8 @@ def sqlite_writes_at_once(**kwargs: Any) -> list[CheckMessage]:
             "W002",
             f"Transactions of database {connection.alias!r} lock only when they write, so that one which read first "
             "fails with 'database is locked' when a worker wrote in between, whatever the timeout.",
-            hint='Add "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20} to it in settings.DATABASES.',
+            hint='Add "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20, '
+            '"init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"} to it in settings.DATABASES.',
         )
     ]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from django.db import connections
 from jobs_app import job
 from jobs_app.models import Job
 from tests.checks.looking import found
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -121,3 +125,14 @@ def test_sqlite_that_locks_late_is_a_warning(
     monkeypatch.setattr(connections["default"], "vendor", "sqlite")
     monkeypatch.setitem(connections["default"].settings_dict, "OPTIONS", options)
     assert ("jobs_app.W002" in found()) is expected
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/installation.md"])
+def test_the_options_of_the_hint_are_those_of_the_pages(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections["default"], "vendor", "sqlite")
+    monkeypatch.setitem(connections["default"].settings_dict, "OPTIONS", {})
+    hint = str(found()["jobs_app.W002"].hint)
+    written = re.search(r'OPTIONS"\]? ?[=:] \{[^\n]*\n(.*?)\}', (ROOT / page).read_text(), re.DOTALL)
+    assert written is not None
+    for line in written[1].strip().splitlines():
+        assert line.strip().removesuffix(",") in hint
