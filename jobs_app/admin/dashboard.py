@@ -20,6 +20,7 @@ from jobs_app.insights.snapshots import snapshots
 from jobs_app.insights.throughput import Hour
 from jobs_app.lifecycle.database import database_now
 from jobs_app.models import Scope
+from jobs_app.tasks_backend.discovery import our_aliases
 
 PART_SECONDS = 2.0
 LIVE_SECONDS = 5
@@ -79,6 +80,7 @@ def overview(visit: Visit) -> HttpResponseBase:
         groups=_groups(visit, groups),
         coming=coming,
         steps=steps,
+        task_backends=our_aliases,  # asked by the checklist alone
         types_url=visit.url("jobdefinition_changelist"),
         findings=[(finding, _address(visit, finding)) for finding in verdict.judge(known)],
         is_all_known=known.is_all,

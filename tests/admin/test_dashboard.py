@@ -90,6 +90,14 @@ def test_a_dashboard_with_nothing_is_a_list_of_first_steps(visitor: Visitor, url
     assert "All is well" in page
 
 
+def test_the_first_steps_name_task_where_tasks_are_ours(visitor: Visitor, url: str, settings: Any) -> None:
+    settings.TASKS = {"default": {"BACKEND": "django.tasks.backends.immediate.ImmediateBackend"}}
+    assert "@task" not in section(text(visitor(), url), "dashboard-checklist")
+    settings.TASKS = {"default": {"BACKEND": "jobs_app.tasks_backend.JobsBackend"}}
+    steps = section(text(visitor(), url), "dashboard-checklist")
+    assert "@job in the jobs.py of an app, or @task in its tasks.py" in steps
+
+
 def test_the_first_steps_tick_themselves_and_go(visitor: Visitor, url: str, mail: Any) -> None:
     client = visitor()
     with_processes()
