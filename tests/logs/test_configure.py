@@ -35,6 +35,17 @@ def test_the_form_is_that_of_the_option(form: str) -> None:
         assert logs.style_in_force() == (logging.DEBUG, form)
 
 
+def test_of_what_a_handler_logs_itself_warnings_and_above_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    logger = logging.getLogger("shop.of_no_level")
+    with bare():
+        logs.configure(logging.INFO)
+        logger.info("in passing")
+        logger.warning("look here")
+        logging.getLogger("jobs_app.worker").info("ours")
+    printed = capsys.readouterr().err
+    assert ("in passing" in printed, "look here" in printed, "ours" in printed) == (False, True, True)
+
+
 def test_a_host_that_has_handlers_keeps_them_and_is_told_so() -> None:
     said: list[str] = []
     own = logging.Handler()
