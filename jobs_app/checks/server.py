@@ -13,7 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from jobs_app.checks.telling import error, jobs_connection, warning
 from jobs_app.conf import get_settings
 from jobs_app.insights.doctor.database import database_too_old
-from jobs_app.insights.doctor.finding import Level
+from jobs_app.insights.doctor.finding import Level, few
 from jobs_app.insights.doctor.pooler import are_sessions_shared
 from jobs_app.insights.doctor.settings import debug_mode
 from jobs_app.insights.tables import missing_tables
@@ -37,7 +37,7 @@ def tables_exist(databases: Sequence[str] | None = None, **kwargs: Any) -> list[
     missing = missing_tables(connection)
     if not missing:
         return []
-    sentence = f"Tables are missing in database {connection.alias!r}: {', '.join(missing)}."
+    sentence = f"Tables are missing in database {connection.alias!r}: {few(missing)}."
     return [warning("W010", sentence, hint=f"Run manage.py migrate jobs_app --database {connection.alias}.")]
 
 
