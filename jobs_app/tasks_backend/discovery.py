@@ -23,7 +23,7 @@ logger = logging.getLogger("jobs_app.tasks_backend")
 MODULE = "tasks"  # of an installed app or of the project: a module, or a package with all that is in it
 NOT_TASKS = ("__main__", "tests")  # what a package may have beside them, and runs when it is imported
 
-left_out: dict[str, ImportError] = {}  # modules that need what is not there; a check tells of them
+left_out: dict[str, str] = {}  # modules that need what is not there, and that; a check tells of them
 
 
 def our_aliases() -> list[str]:
@@ -94,7 +94,7 @@ def _loaded(path: str) -> ModuleType | None:
 
 
 def _leave_out(path: str, error: ImportError) -> None:
-    left_out[path] = error
+    left_out[path] = str(error)
     text = "the tasks in %s cannot be loaded, and stay unknown: %s"
     logger.warning(text, path, error, extra=event("tasks_not_loaded", path=path, error=error))
 
