@@ -38,6 +38,7 @@ LOOKS = [
     Look("unfold-dark", "#nav-sidebar", theme="unfold", is_dark=True),
     Look("jazzmin", "#jazzy-sidebar", theme="jazzmin"),
 ]
+WIDER = {"width": 1440, "height": 800}  # newer releases of unfold fold their menu away at 1280
 SHOWN = ["dashboard_changelist", "run_changelist", "run_detail", "schedulestate_changelist", "queuestate_pause"]
 
 
@@ -65,7 +66,7 @@ def site_with(make_site: Callable[..., Site]) -> Callable[[Look], Site]:
 def test_a_page_stands_in_another_look(
     look: Look, name: str, world: World, site_with: Callable[[Look], Site], visit: Visit, artifacts: Path
 ) -> None:
-    visitor = visit(site_with(look), color_scheme="dark" if look.is_dark else "light")
+    visitor = visit(site_with(look), viewport=WIDER, color_scheme="dark" if look.is_dark else "light")
     page = visitor.go(SAMPLES[name].url(name, world))
 
     expect(page.locator("#jobs")).to_be_visible()

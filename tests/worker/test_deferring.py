@@ -346,7 +346,7 @@ def test_what_is_deferred_is_no_part_of_a_workers_share(work: Any, ran: list[str
             assert not worker.is_spent()
             work.enqueue_many([{"name": "a"}, {"name": "b"}, {"name": "c"}])
             until(worker.is_spent)
-    assert ran == ["a", "b"]
+    assert sorted(ran) == ["a", "b"]  # at once, in two threads
 
 
 def test_a_backlog_is_deferred_and_then_done_in_its_order(work: Any, ran: list[str], settings: Any) -> None:
