@@ -12,10 +12,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from jobs_app.cron import parse
 from jobs_app.importing import tables
 from jobs_app.importing.crontab import expression
-from jobs_app.importing.found import ODD, Found, When, filled, moment, once, readable, usable_name, why
+from jobs_app.importing.found import ODD, Found, When, every, filled, moment, once, readable, usable_name, why
 from jobs_app.importing.literals import json_arguments
 from jobs_app.importing.tables import Row
-from jobs_app.schedule_options import interval
 from jobs_app.timetable import Timetable
 
 TASKS = "django_celery_beat_periodictask"
@@ -105,13 +104,10 @@ def _stands_at(row: Row, timetable: Timetable) -> datetime | None:
 
 
 def _interval(row: Row) -> Timetable:
-    every, period = filled(row, "every"), row["period"]
+    number, period = filled(row, "every"), row["period"]
     if period not in SECONDS:
-        raise ValueError(f"it comes every {every} {period}, which is no known length of time")
-    try:
-        return Timetable(every=interval(every * SECONDS[period]))
-    except ValueError as problem:
-        raise ValueError(f"it comes every {every} {period}: {problem}") from None
+        raise ValueError(f"it comes every {number} {period}, which is no known length of time")
+    return every(number * SECONDS[period], f"{number} {period}")
 
 
 def _crontab(row: Row) -> Timetable:

@@ -13,10 +13,21 @@ from django.utils import timezone
 
 from jobs_app.cron import parse
 from jobs_app.importing import tables
-from jobs_app.importing.found import ODD, Found, When, at_the_second, filled, moment, once, readable, usable_name, why
+from jobs_app.importing.found import (
+    ODD,
+    Found,
+    When,
+    at_the_second,
+    every,
+    filled,
+    moment,
+    once,
+    readable,
+    usable_name,
+    why,
+)
 from jobs_app.importing.literals import python_arguments
 from jobs_app.importing.tables import Row
-from jobs_app.schedule_options import interval
 from jobs_app.timetable import Timetable
 from jobs_app.wall_clock import clock
 
@@ -86,10 +97,7 @@ def _require_endless(row: Row) -> None:
 
 def _minutes(row: Row, zone: str) -> Timetable:
     minutes = row["minutes"] or 1
-    try:
-        return Timetable(every=interval(60 * minutes))
-    except ValueError as problem:
-        raise ValueError(f"it comes every {minutes} minutes: {problem}") from None
+    return every(60 * minutes, f"{minutes} minutes")
 
 
 def _daily(row: Row, zone: str) -> Timetable:

@@ -12,6 +12,7 @@ from typing import Any
 from jobs_app import values
 from jobs_app.errors import JobsError
 from jobs_app.importing.tables import Row
+from jobs_app.schedule_options import interval
 from jobs_app.timetable import Timetable
 from jobs_app.values import UNSTORABLE
 
@@ -51,6 +52,14 @@ class Found:
 def once(moment: datetime) -> When:
     """Also if it has passed: who left it there did not run it."""
     return When(timetable=Timetable(at=moment), stands_at=moment)
+
+
+def every(seconds: float, told: str) -> Timetable:
+    """An interval of a length that schedules may have, told as it is there."""
+    try:
+        return Timetable(every=interval(seconds))
+    except ValueError as problem:
+        raise ValueError(f"it comes every {told}: {problem}") from None
 
 
 def usable_name(old: str | None, *, otherwise: str) -> str:

@@ -13,13 +13,13 @@ from jobs_app.drafts import Drafts
 from jobs_app.errors import OptionInvalid
 from jobs_app.importing.found import ODD, Found, When, why
 from jobs_app.importing.job_types import JobTypes, payload_of
+from jobs_app.lifecycle.control.planning import SLOT
 from jobs_app.options import read
 from jobs_app.registry import JobType
 from jobs_app.schedule_columns import first_slot
-from jobs_app.schedule_options import READERS, ScheduleOptions, optional
+from jobs_app.schedule_options import READERS, ScheduleOptions
 from jobs_app.strict_json import loads
 from jobs_app.timetable import Timetable
-from jobs_app.values import moment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def _plan(found: Found, job_types: JobTypes, wish: Wish) -> Plan:
     try:
         job_type = job_types.of(found.task)
         job, _ = Drafts(job_type, {}).draft(payload_of(job_type, found.args, found.kwargs), "")
-        _require_sayable(found.when)
+        _require_accepted(found.when)
     except ODD as problem:
         return Plan(found=found, problem=why(problem))
     return Plan(
@@ -92,10 +92,10 @@ def _plan(found: Found, job_types: JobTypes, wish: Wish) -> Plan:
     )
 
 
-def _require_sayable(when: When) -> None:
+def _require_accepted(when: When) -> None:
     """What the act would refuse must be told here: there it would take back all others too."""
     said = {**when_options(when.timetable), "from_slot": when.stands_at}
-    read(said, {**READERS, "from_slot": optional(moment)}, OptionInvalid, "its schedule here")
+    read(said, {**READERS, **SLOT}, OptionInvalid, "its schedule here")
 
 
 def _once_imported_as(found: Found, job_types: JobTypes) -> JobType | None:

@@ -50,9 +50,9 @@ class Import:
         return self.plan.slots(now, count)
 
 
-def compare(connection: BaseDatabaseWrapper, plans: Sequence[Plan], now: datetime) -> list[Import]:
+def compare(connection: BaseDatabaseWrapper, plans: Sequence[Plan]) -> list[Import]:
     there = _rows(connection, [each.found.name for each in plans if each.job_type])
-    return [_compare(each, there.get(each.key), now) for each in plans]
+    return [_compare(each, there.get(each.key)) for each in plans]
 
 
 def store(imports: Sequence[Import], actor: Any, reason: str, *, update: bool) -> list[Import]:
@@ -71,7 +71,7 @@ def _rows(connection: BaseDatabaseWrapper, names: Sequence[str]) -> dict[tuple[s
     return found
 
 
-def _compare(plan: Plan, row: ScheduleState | None, now: datetime) -> Import:
+def _compare(plan: Plan, row: ScheduleState | None) -> Import:
     if plan.problem:
         return Import(plan=plan, state=LEFT_OUT if plan.found.is_needless else CANNOT, row=row, why=plan.problem)
     differences = () if row is None else _differences(plan, row)

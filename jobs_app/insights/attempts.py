@@ -43,7 +43,7 @@ class Tried(NamedTuple):
 
 
 # Every attempt, because who counts them wants all of them; but of thousands only the last ones with what they said. As
-# one value: beside each of a thousand attempts, a payload of 200 kB made this 190 MB and half a second.
+# one value: a join repeats the payload, 301 ms and 203 MB for 200 kB of it and a thousand attempts in place of 3 ms.
 WITH_ATTEMPTS = f"""
 SELECT run.*,
        CAST((SELECT {{as_list}}({{as_row}}(

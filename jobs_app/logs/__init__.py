@@ -58,9 +58,10 @@ def _drop_second_voice() -> None:
     """With DEBUG on, Django prints the lines of its own loggers too: each would be there twice, once in no format. A
     handler that the project gave them stays."""
     logger = logging.getLogger("django")
+    if not logger.propagate:
+        return
     for handler in [each for each in logger.handlers if any(isinstance(one, RequireDebugTrue) for one in each.filters)]:
-        if logger.propagate:
-            logger.removeHandler(handler)
+        logger.removeHandler(handler)
 
 
 def style_in_force() -> Style:

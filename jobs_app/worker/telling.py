@@ -26,9 +26,8 @@ def tell(job: ClaimedJob, ended: Ended, worker_id: str) -> None:
 
 def tell_finished(job_type: JobType | None, job: ClaimedJob, ended: Ended, worker_id: str) -> None:
     job_finished.tell(job_type, job=job, ended=ended, worker_id=worker_id)
-    ended.raised = (
-        None  # its frames hold all that the handler had, and us: nobody but the garbage collector would end that
-    )
+    # Its frames hold all that the handler had, and us: nobody but the garbage collector would end that.
+    ended.raised = None
 
 
 def say_failed(job: ClaimedJob, ended: Ended) -> None:

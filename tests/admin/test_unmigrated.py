@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -83,14 +83,18 @@ def test_a_request_in_a_transaction_of_its_own_is_answered_and_rolled_back(
     assert client.get(unmigrated_at["run_changelist"]).status_code == 503
 
 
+def failing(text: str) -> Callable[..., Any]:
+    def fail(*arguments: Any, **options: Any) -> Any:
+        raise OperationalError(text)
+
+    return fail
+
+
 @pytest.mark.django_db
 def test_a_database_that_fails_with_all_its_tables_is_an_error_as_before(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: Any, **options: Any) -> Any:
-        raise OperationalError("disk I/O error")
-
-    monkeypatch.setattr(Pause.objects, "using", fail)
+    monkeypatch.setattr(Pause.objects, "using", failing("disk I/O error"))
     with pytest.raises(OperationalError, match="disk"):
         visitor(everything=True).get(reverse(DASHBOARD))
 
@@ -99,11 +103,8 @@ def test_a_database_that_fails_with_all_its_tables_is_an_error_as_before(
 def test_who_cannot_tell_whether_tables_are_missing_lets_the_error_be(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*arguments: Any, **options: Any) -> Any:
-        raise OperationalError("the server is away")
-
-    monkeypatch.setattr(Pause.objects, "using", fail)
-    monkeypatch.setattr(unmigrated, "unmigrated", fail)
+    monkeypatch.setattr(Pause.objects, "using", failing("the server is away"))
+    monkeypatch.setattr(unmigrated, "unmigrated", failing("the server is away"))
     with pytest.raises(OperationalError, match="away"):
         visitor(everything=True).get(reverse(DASHBOARD))
 

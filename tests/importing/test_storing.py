@@ -55,7 +55,7 @@ def imported(*rows: Found, actor: Any = "cli:ann", update: bool = False, **wish:
 
 def looked_at(*rows: Found, **wish: Any) -> list[Import]:
     plans = plan(rows, JobTypes(registry, {}), Wish(now=NOW, **wish))
-    return compare(connection, plans, NOW)
+    return compare(connection, plans)
 
 
 def states(imports: list[Import]) -> list[str]:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from jobs_app import job
 from jobs_app.errors import LeaseLost
 from jobs_app.lifecycle import control
+from jobs_app.lifecycle.claim import ClaimedJob
 from jobs_app.lifecycle.database import frozen_clock
 from jobs_app.lifecycle.finish import finish
 from jobs_app.lifecycle.moves import Ended
@@ -110,22 +111,25 @@ def test_an_error_that_is_false_is_told_as_it_is(ends: Ends) -> None:
     assert type(ends[0][2]) is tasks.Nothing
 
 
+def try_again(claimed: ClaimedJob) -> None:
+    """As a worker reports an attempt that failed and is not the last."""
+    ended = Ended(id=claimed.id, token=claimed.token, state="queued", outcome="error", policy=claimed.policy)
+    finish(connection, [ended])
+    tell(claimed, ended, "worker")
+
+
 def test_one_that_has_to_give_way_is_told(heard: Heard) -> None:
     """Its retry finds the place of its key taken: that is its end."""
     first = tasks.one_waits.enqueue()
     [claimed] = HandWorker().claim()
     holder = tasks.one_waits.enqueue()
-    ended = Ended(id=claimed.id, token=claimed.token, state="queued", outcome="error", policy=claimed.policy)
-    finish(connection, [ended])
-    tell(claimed, ended, "worker")
+    try_again(claimed)
     assert [(word, told.id, told.status) for word, _, told in heard if word == "finished"] == [
         ("finished", first.id, TaskResultStatus.FAILED)
     ]
     [claimed] = HandWorker().claim()
     assert str(claimed.id) == holder.id
-    ended = Ended(id=claimed.id, token=claimed.token, state="queued", outcome="error", policy=claimed.policy)
-    finish(connection, [ended])
-    tell(claimed, ended, "worker")
+    try_again(claimed)
     assert [word for word, _, _ in heard].count("finished") == 1
 
 

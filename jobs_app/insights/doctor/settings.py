@@ -41,8 +41,10 @@ def overridden_settings(connection: BaseDatabaseWrapper) -> Iterator[Fault]:
 
 @examination(fine="Workers do not run in debug mode.")
 def debug_mode(connection: BaseDatabaseWrapper) -> Iterator[Fault]:
+    if not django_settings.DEBUG:
+        return
     found = processes.all_of(connection, database_now(connection)).living
-    if django_settings.DEBUG and any(each.is_worker and each.row.kind != WorkerKind.REMOTE for each in found):
+    if any(each.is_worker and each.row.kind != WorkerKind.REMOTE for each in found):
         advice = "Set DEBUG = False where workers run for long."
         yield note("settings.DEBUG is on, and workers are alive: Django remembers queries, which costs.", advice=advice)
 

@@ -45,7 +45,7 @@ def handle(options: dict[str, Any], out: Output) -> None:
     begin("import", "add_schedulestate", actor, options["reason"])
     now = database_now(jobs_connection())
     plans = _plans(options, Wish(now=now, paused=options["paused"], skip_missed=options["skip_missed"]), out)
-    found = compare(jobs_connection(), plans, now)
+    found = compare(jobs_connection(), plans)
     if not is_dry:
         found = store(found, actor, options["reason"] or f"imported from {source}", update=options["update"])
     counts = Counter(each.state for each in found)
