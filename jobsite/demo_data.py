@@ -1,13 +1,13 @@
-"""What the demo starts with: someone to log in as, and jobs to watch."""
+"""What the demo starts with: someone to log in as, and what each example has to show."""
 
 from __future__ import annotations
 
 import secrets
-from datetime import date
+from importlib import import_module
+from types import ModuleType
 
+from django.apps import apps
 from django.contrib.auth import get_user_model
-
-from jobsite import jobs
 
 ADMIN_NAME = "demo"
 
@@ -22,12 +22,13 @@ def make_admin() -> str:
     return password
 
 
-def enqueue_jobs() -> None:
-    jobs.greet.enqueue_many([{"name": name} for name in ("Ada", "Grace", "Katherine")])
-    jobs.count_words.enqueue(pages=20)
-    jobs.call_shaky_service.enqueue(order=4711)
-    for customer in ("Ada", "Grace", "acme"):
-        jobs.send_invoice.enqueue(customer=customer, month=date(2026, 10, 1), mail_password="not shown to anybody")
-    jobs.fetch_prices.enqueue(symbols=["oak", "ash", "maple"])
-    jobs.find_shops.enqueue(city="Bremen", wanted=30)
-    jobs.greet.options(delay=30).enqueue(name="whoever is still here")
+def demos() -> dict[str, ModuleType]:
+    """By the label of its app, the module with which each installed example takes part in the demo."""
+    installed = [config for config in apps.get_app_configs() if config.name.startswith("examples.")]
+    return {config.label: import_module(f"{config.name}.demo") for config in installed}
+
+
+def fill() -> None:
+    """Let every example have something to do; asked again, one more round of it."""
+    for demo in demos().values():
+        demo.fill()

@@ -23,6 +23,12 @@ DATABASES = {"default": database_from_url(env.str("DATABASE_URL", default=f"sqli
 
 JOBS = {"SCHEDULER_POLL_SECONDS": 5.0, "METRICS_PUBLIC": DEBUG, **jobs_from(env)}
 
+EXAMPLES = env.list(
+    "EXAMPLES",
+    default=["first_steps", "storage_checks", "lead_scraper", "welcome_mail", "document_review", "subscriptions"],
+)
+EXAMPLES_MINUTE_SECONDS = env.float("EXAMPLES_MINUTE_SECONDS", default=2.0 if DEBUG else 60.0)  # examples/pace.py
+
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -31,6 +37,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.staticfiles",
     "jobs_app",
+    *(f"examples.{name}" for name in EXAMPLES),
     "jobsite",
 ]
 MIDDLEWARE = [

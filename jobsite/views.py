@@ -26,7 +26,9 @@ def landing(request: HttpRequest) -> HttpResponse:
         "jobsite/landing.html",
         {
             "runs": [RunHandle(run.pk, run) for run in recent],
-            "job_types": [job_type for job_type in registry if job_type.function.__module__ == "jobsite.jobs"],
+            "job_types": [
+                job_type for job_type in registry if job_type.function.__module__.startswith("examples.first_steps")
+            ],
             "database": connection.display_name,
             "debug": settings.DEBUG,
         },
@@ -38,5 +40,5 @@ def again(request: HttpRequest) -> HttpResponse:
     """Anyone may press the button, so it is there in the demo only."""
     if not settings.DEBUG:
         raise Http404
-    demo_data.enqueue_jobs()
+    demo_data.fill()
     return redirect("landing")

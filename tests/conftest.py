@@ -35,12 +35,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.fixture(autouse=True)
 def registry_restored(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Job types that a test defines end with it. The app's own are there for the tests that ask for `chores`."""
+    """Job types that a test defines end with it. The app's own are there for the tests that ask for `chores`, those of
+    the examples for the ones that ask for `examples`."""
     from jobs_app.registry import SYSTEM_NAMES, registry
 
     known = list(registry)
     for job_type in known:
-        if job_type.name.startswith(SYSTEM_NAMES) and "chores" not in request.fixturenames:
+        is_example = job_type.function.__module__.startswith("examples.")
+        owner = "chores" if job_type.name.startswith(SYSTEM_NAMES) else "examples" if is_example else ""
+        if owner and owner not in request.fixturenames:
             registry.unregister(job_type.name)
     yield
     for name in registry.names():
@@ -50,11 +53,14 @@ def registry_restored(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def sources_restored() -> Iterator[None]:
+def sources_restored(request: pytest.FixtureRequest) -> Iterator[None]:
     """And so do sources."""
     from jobs_app.sources import sources
 
     known = list(sources)
+    for source in known:
+        if source.name.startswith("examples.") and "examples" not in request.fixturenames:
+            sources.remove(source.name)
     yield
     for source in list(sources):
         sources.remove(source.name)

@@ -26,7 +26,7 @@ class Command(BaseCommand):
             raise CommandError("The demo makes an admin user with a printed password: set DEBUG=1 if that is wanted.")
         call_command("migrate", verbosity=0, interactive=False)
         password = demo_data.make_admin()
-        demo_data.enqueue_jobs()
+        demo_data.fill()
         port = free_port(HOST, int(os.environ.get("PORT", "8000")))
         processes = Processes(
             web=_manage("runserver", f"{HOST}:{port}", "--noreload"),

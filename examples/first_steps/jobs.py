@@ -1,4 +1,4 @@
-"""Small jobs to look at: quick, slow, failing at first, asynchronous, coming back in three ways, and done elsewhere."""
+"""Small jobs to look at: quick, slow, failing at first, asynchronous, and coming back in two ways."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from datetime import date
 from typing import Annotated, Literal
 
-from jobs_app import Backoff, current_job, job, subjects
+from jobs_app import Backoff, current_job, job
 
 
 @job
@@ -67,23 +67,6 @@ def heartbeat() -> str:
 def morning_report() -> str:
     """Comes back by the clock of a city, on days when clocks change too."""
     return "nothing to report"
-
-
-@job(name="check-branch", queue="branches", singleton=True, subject="branch", per_hour=60)
-def check_branch(branch: str) -> str:
-    """Has a schedule for each branch, and runs one at a time for each."""
-    return f"{branch} is open"
-
-
-@subjects("check-branch")
-def branches() -> list[str]:
-    """Mostly a query: Branch.objects.filter(active=True).values_list("name", flat=True)."""
-    return ["Bremen", "Cadiz", "Dover"]
-
-
-@job(name="find-shops", queue="shops", preset="lease", remote=True, target="wanted")
-def find_shops(city: str = "Bremen", wanted: int = 30) -> None:
-    """Waits for a worker on another host, which pulls it over HTTP. Its handler is in jobsite/remote.py."""
 
 
 async def _price_of(symbol: str) -> int:
