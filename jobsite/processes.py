@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -18,7 +19,7 @@ PATIENCE_SECONDS = 10  # after the polite signal; then they are killed
 class Processes:
     """Started on entry and stopped on exit. Only this one hears the terminal, so each child is told exactly once."""
 
-    def __init__(self, **commands: Sequence[str]) -> None:
+    def __init__(self, commands: Mapping[str, Sequence[str]]) -> None:
         self._commands = commands
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._born: dict[str, float] = {}  # by the monotonic clock
@@ -47,7 +48,7 @@ class Processes:
         return list(self._children.values())
 
     def wait(self) -> str:
-        """Wait for a signal, which gives '', or for the end of any child, which gives the words for it."""
+        """Wait for a signal, which gives '', or for a child that ends as soon as it is started: the words for it."""
         while not self._stopping:
             if ended := self._ended():
                 return ended
@@ -63,12 +64,15 @@ class Processes:
         return False
 
     def _ended(self) -> str:
-        """One that worked and ended in order, a worker that was drained, is started anew, as a supervisor would do."""
+        """One that worked for a while and then ended, drained or killed, is started anew, as a supervisor would do."""
         for name, child in self._children.items():
-            if child.poll() == 0 and time.monotonic() - self._born[name] > SHORT_LIFE_SECONDS:
-                self._start(name)
-            elif child.returncode is not None:
-                return f"{name} ended with exit code {child.returncode}"
+            if child.poll() is None:
+                continue
+            told = f"{name} ended with exit code {child.returncode}"
+            if time.monotonic() - self._born[name] <= SHORT_LIFE_SECONDS:
+                return told
+            sys.stderr.write(f"{told}; it is started again.\n")
+            self._start(name)
         return ""
 
     def _start(self, name: str) -> None:

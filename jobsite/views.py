@@ -1,14 +1,19 @@
-"""The landing page: what to look at, and what the worker is doing right now."""
+"""The landing page: what each example shows and where to look, and what the workers are doing right now."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.apps import apps
 from django.conf import settings
 from django.db import connection
 from django.db.models.functions import Now
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
+from examples import pace
 from jobs_app.handles import RunHandle
 from jobs_app.models import Run
 from jobs_app.registry import SYSTEM_QUEUE, registry
@@ -19,20 +24,24 @@ RECENT = 20
 
 @require_safe
 def landing(request: HttpRequest) -> HttpResponse:
+    cards = [f"{label}/card.html" for label in demo_data.demos()]
+    shown: dict[str, Any] = {
+        "cards": cards,
+        "database": connection.display_name,
+        "debug": settings.DEBUG,
+        "minute": None if pace.IS_USUAL else pace.MINUTE,
+    }
+    return render(request, "jobsite/landing.html", shown)
+
+
+@require_safe
+@xframe_options_sameorigin
+def now(request: HttpRequest) -> HttpResponse:
+    """A frame of the landing page, which alone is read anew: the rest of it stays where its reader is."""
     runs = Run.objects.exclude(queue=SYSTEM_QUEUE)  # the app's own chores would only push the others out
     recent = runs.annotate(read_at=Now()).order_by("-queued_at", "-id")[:RECENT]
-    return render(
-        request,
-        "jobsite/landing.html",
-        {
-            "runs": [RunHandle(run.pk, run) for run in recent],
-            "job_types": [
-                job_type for job_type in registry if job_type.function.__module__.startswith("examples.first_steps")
-            ],
-            "database": connection.display_name,
-            "debug": settings.DEBUG,
-        },
-    )
+    rows = [(_example_of(run.job_type), RunHandle(run.pk, run)) for run in recent]
+    return render(request, "jobsite/now.html", {"rows": rows})
 
 
 @require_POST
@@ -42,3 +51,11 @@ def again(request: HttpRequest) -> HttpResponse:
         raise Http404
     demo_data.fill()
     return redirect("landing")
+
+
+def _example_of(job_type: str) -> str:
+    """The name of the app that defines it."""
+    if job_type not in registry:
+        return ""
+    config = apps.get_containing_app_config(registry.get(job_type).function.__module__)
+    return str(config.verbose_name) if config else ""

@@ -110,6 +110,11 @@ def chores(registry_restored: None) -> Any:
     return chores
 
 
+@pytest.fixture
+def examples() -> None:
+    """By its name: the job types and sources of the examples, known as in the demo site."""
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any, request: pytest.FixtureRequest) -> Iterator[None]:
     """PostgreSQL waits five seconds for others before it drops a database. What killed processes left on a busy server

@@ -11,8 +11,8 @@ from tests.examples.site import Site
 
 
 @pytest.fixture(autouse=True)
-def examples() -> None:
-    """By its name: the examples' job types and sources are known in this process too."""
+def known_here(examples: None) -> None:
+    """The examples' job types and sources are known in this process too."""
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@ sources are there for the tests that ask for `examples`. Other processes have th
 
 from __future__ import annotations
 
-from jobsite.settings import EXAMPLES
+import examples
 from tests.settings import *  # noqa: F403
 from tests.settings import INSTALLED_APPS
 
-INSTALLED_APPS = [*INSTALLED_APPS, *(f"examples.{name}" for name in EXAMPLES)]
+INSTALLED_APPS = [*INSTALLED_APPS, *(f"examples.{name}" for name in examples.ALL)]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from jobsite import processes as processes_module
 from jobsite.processes import Processes, free_port
+from tests.waiting import until
 
+interrupt = partial(os.kill, os.getpid(), signal.SIGTERM)
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 
 
@@ -26,21 +31,35 @@ def signals_restored() -> Iterator[None]:
 
 
 def test_the_end_of_one_is_told_with_its_name_and_exit_code() -> None:
-    with Processes(web=SLEEP, worker=[sys.executable, "-c", "raise SystemExit(3)"]) as processes:
+    with Processes({"web": SLEEP, "worker": [sys.executable, "-c", "raise SystemExit(3)"]}) as processes:
         assert processes.wait() == "worker ended with exit code 3"
 
 
-def test_one_that_worked_and_ended_in_order_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("end", ["raise SystemExit(0)", "os.kill(os.getpid(), 9)"], ids=["drained", "killed"])
+def test_one_that_worked_for_a_while_is_started_anew_however_it_ended(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(processes_module, "SHORT_LIFE_SECONDS", 0)
-    lives = f"open({str(tmp_path / 'lives')!r}, 'a').write('x')"
-    second = f"import os; {lives}; raise SystemExit(3 if os.path.getsize({str(tmp_path / 'lives')!r}) > 2 else 0)"
-    with Processes(worker=[sys.executable, "-c", second]) as processes:
-        assert processes.wait() == "worker ended with exit code 3"
-    assert (tmp_path / "lives").read_text() == "xxx"
+    lives = tmp_path / "lives"
+    lives.touch()
+    worker = f"""
+import os, sys, time
+with open(sys.argv[1], "a") as lives:
+    lives.write("x")
+if os.path.getsize(sys.argv[1]) < 3:
+    {end}
+time.sleep(60)
+"""
+    with Processes({"worker": [sys.executable, "-c", worker, str(lives)]}) as processes:
+        third_life = threading.Thread(target=lambda: until(lambda: lives.read_text() == "xxx") and interrupt())
+        third_life.start()
+        assert processes.wait() == ""
+    third_life.join()
+    assert capsys.readouterr().err.count("; it is started again.") == 2
 
 
 def test_a_signal_ends_the_wait_and_all_of_them() -> None:
-    with Processes(web=SLEEP, worker=SLEEP) as processes:
+    with Processes({"web": SLEEP, "worker": SLEEP}) as processes:
         signal.raise_signal(signal.SIGINT)
         assert processes.wait() == ""
 
@@ -48,7 +67,7 @@ def test_a_signal_ends_the_wait_and_all_of_them() -> None:
 
 
 def test_waiting_for_a_port_gives_up_when_a_child_ends() -> None:
-    with Processes(web=[sys.executable, "-c", ""]) as processes:
+    with Processes({"web": [sys.executable, "-c", ""]}) as processes:
         assert processes.wait_for_port("127.0.0.1", free_port("127.0.0.1", 0)) is False
 
 

@@ -1,9 +1,11 @@
-"""The whole site in one terminal: demo data, web, worker and scheduler, until Ctrl-C."""
+"""The whole site in one terminal: demo data, web, worker, scheduler and what the examples need, until Ctrl-C."""
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -28,26 +30,25 @@ class Command(BaseCommand):
         password = demo_data.make_admin()
         demo_data.fill()
         port = free_port(HOST, int(os.environ.get("PORT", "8000")))
-        processes = Processes(
-            web=_manage("runserver", f"{HOST}:{port}", "--noreload"),
-            worker=_manage("runworker", "--grace", str(GRACE_SECONDS)),
-            scheduler=_manage("runscheduler"),
-        )
-        with processes:
+        with tempfile.TemporaryDirectory(prefix="jobs-demo-") as folder:
+            self._run(_programs() | _site(port) | _companions(port, Path(folder)), port, password)
+        self.stdout.write("Stopped.")
+
+    def _run(self, commands: dict[str, list[str]], port: int, password: str) -> None:
+        with Processes(commands) as processes:
             if processes.wait_for_port(HOST, port):
                 self._announce(port, password)
             ended = processes.wait()
         if ended:
             raise CommandError(f"{ended}; stopped the others.")
-        self.stdout.write("Stopped.")
 
     def _announce(self, port: int, password: str) -> None:
         self.stdout.write(
-            f"\n  The site    http://{HOST}:{port}/"
+            f"\n  The site    http://{HOST}:{port}/   what to look at"
             f"\n  The admin   http://{HOST}:{port}/admin/jobs_app/dashboard/"
             f"\n  Log in as   {demo_data.ADMIN_NAME}   password   {password}   (a new one at each start)"
             f"\n  Beside it   {' '.join(self._beside())}"
-            "\n  Ctrl-C stops web, worker and scheduler.\n"
+            "\n  Ctrl-C stops all of it. What is killed is started again.\n"
         )
         self.stdout.flush()
 
@@ -60,6 +61,33 @@ class Command(BaseCommand):
             os.path.relpath(sys.executable),
             "manage.py jobs status",
         ]
+
+
+def _programs() -> dict[str, list[str]]:
+    """What stands in for the world outside. Everybody who is started later learns their addresses."""
+    commands = {}
+    for demo in demo_data.demos().values():
+        for name, program in getattr(demo, "PROGRAMS", {}).items():
+            port = free_port(HOST, 0)
+            os.environ[program.address] = f"http://{HOST}:{port}/"
+            commands[name] = [sys.executable, "-m", program.module, "--port", str(port)]
+    return commands
+
+
+def _site(port: int) -> dict[str, list[str]]:
+    return {
+        "web": _manage("runserver", f"{HOST}:{port}", "--noreload"),
+        "worker": _manage("runworker", "--grace", str(GRACE_SECONDS)),
+        "scheduler": _manage("runscheduler"),
+    }
+
+
+def _companions(port: int, folder: Path) -> dict[str, list[str]]:
+    """Programs that talk to the site, such as remote workers."""
+    demos = [demo for demo in demo_data.demos().values() if hasattr(demo, "companions")]
+    return {
+        name: command for demo in demos for name, command in demo.companions(f"http://{HOST}:{port}/", folder).items()
+    }
 
 
 def _manage(*arguments: str) -> list[str]:
