@@ -86,7 +86,7 @@ lint: $(VENV)/dev.stamp  ## style, types, layers, missing migrations
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@env -u DATABASE_URL DJANGO_SETTINGS_MODULE=tests.examples.settings $(MANAGE) makemigrations --check --dry-run
+	@env -u DATABASE_URL DJANGO_SETTINGS_MODULE=tests.settings_with_examples $(MANAGE) makemigrations --check --dry-run
 
 format: $(VENV)/dev.stamp  ## put the code into shape
 	@$(BIN)/ruff check --fix-only --quiet .
