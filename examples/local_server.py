@@ -33,7 +33,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Answering = Callable[[Asked], Answer]
+Answering = Callable[[Asked], Answer | None]  # None: hang up without a word
 
 
 def serve(answering: Answering, port: int = 0) -> ThreadingHTTPServer:
@@ -56,7 +56,10 @@ def serve(answering: Answering, port: int = 0) -> ThreadingHTTPServer:
 
         do_GET = do_POST = do_PUT = _answer  # noqa: N815  their names are the library's
 
-        def _send(self, answer: Answer) -> None:
+        def _send(self, answer: Answer | None) -> None:
+            if answer is None:
+                self.close_connection = True
+                return
             body = json.dumps(answer.body).encode()
             self.send_response(answer.status)
             for name, value in {"Content-Type": "application/json", **answer.headers}.items():
