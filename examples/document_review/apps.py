@@ -9,3 +9,6 @@ class DocumentReviewConfig(AppConfig):
     name = "examples.document_review"
     verbose_name = "Document review"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from examples.document_review import endings  # noqa: F401  its receiver

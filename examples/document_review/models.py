@@ -1,0 +1,97 @@
+"""What is reviewed, and what came of it."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+from django.core.validators import MaxValueValidator
+from django.db import models
+from django.utils import timezone
+
+
+class Document(models.Model):
+    title = models.CharField(max_length=200, unique=True)
+    text = models.TextField(help_text="Paragraphs have an empty line between them. Each is asked about on its own.")
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def paragraphs(self) -> list[str]:
+        return [part.strip() for part in self.text.split("\n\n") if part.strip()]
+
+    @property
+    def subject(self) -> str:
+        """The name under which operators see its jobs."""
+        return subject_of(self.pk)
+
+
+class Status(models.TextChoices):
+    """The words of the preset `transient`. While a run waits for another attempt, its review is RUNNING."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+OPEN = (Status.PENDING, Status.RUNNING)
+ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
+
+
+class Review(models.Model):
+    """What one run of `document-evaluation` found. Its id is the run's, so either leads to the other."""
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="reviews")
+    agent = models.CharField(max_length=100)
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
+    answers = models.JSONField(default=list, editable=False)  # those about each paragraph, as they come in
+    grade = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
+    summary = models.TextField(blank=True)
+    error = models.TextField(blank=True)
+    tokens = models.PositiveIntegerField(default=0)
+    cost = models.DecimalField("cost in USD", max_digits=12, decimal_places=6, null=True, blank=True)
+    cost_asked_at = models.DateTimeField(null=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+        indexes = (models.Index("status", "updated_at", name="review_by_status"),)
+
+    def __str__(self) -> str:
+        return f"{self.agent} on {self.document}"
+
+    @property
+    def calls(self) -> int:
+        """How often the model has answered."""
+        return sum(len(answers) for answers in self.answers)
+
+    def begin(self) -> None:
+        self.status, self.error = Status.RUNNING, ""
+        self.save(update_fields=["status", "error", "updated_at"])
+
+    def keep(self, answers: list[dict[str, Any]]) -> None:
+        """What was said about the next paragraph. An attempt after this one need not pay for it again."""
+        self.answers = [*self.answers, answers]
+        self.tokens += sum(answer["tokens"] for answer in answers)
+        self.save(update_fields=["answers", "tokens", "updated_at"])
+
+    def complete(self) -> None:
+        said = [answer for answers in self.answers for answer in answers]
+        self.grade = round(fmean(answer["grade"] for answer in said))
+        self.summary = "\n".join(answer["text"] for answer in said)
+        self.status = Status.COMPLETED
+        self.save(update_fields=["grade", "summary", "status", "updated_at"])
+
+    def end(self, status: Status, reason: str) -> bool:
+        """Only if nobody else has changed it since it was read."""
+        unchanged = Review.objects.filter(pk=self.pk, updated_at=self.updated_at)
+        return bool(unchanged.update(status=status, error=reason, updated_at=timezone.now()))
+
+
+def subject_of(document: int) -> str:
+    return f"document {document}"
