@@ -1,1 +1,1 @@
-"""Subscriptions."""
+"""Recurring payments: what is due becomes a job, a gateway is charged once, and who cannot pay expires."""

@@ -9,3 +9,8 @@ class SubscriptionsConfig(AppConfig):
     name = "examples.subscriptions"
     verbose_name = "Subscriptions"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from examples.subscriptions import failures
+
+        failures.listen()
