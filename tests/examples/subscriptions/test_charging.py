@@ -1,0 +1,216 @@
+"""A payment is made once, however often it is tried, and by whomever."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from examples.subscriptions.jobs import charge
+from examples.subscriptions.models import Payment, Plan, Subscription
+from jobs_app.lifecycle import control
+from jobs_app.models import JobAttempt, Run
+from tests.examples.site import Site
+from tests.examples.subscriptions.conftest import MONTH, AtGateway, Subscribe
+from tests.waiting import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SUMMARY = "📊 Worker completed - Processed: {} | Success: {} | Retry: {} | Failed: {}"
+MINUTE = 0.1  # seconds: six tries over 31 minutes
+
+
+@pytest.mark.spec("A4.4", "S4.6", "S4.7", "S4.8", "S4.15", "S4.17", "S4.18", "S4.R4")
+def test_of_five_one_fails_and_the_sum_says_so(
+    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+) -> None:
+    site = make_payments()
+    for payer in ("Ada", "Grace", "Joan", "Katherine", "Broke Bob"):
+        subscribe(payer)
+    site.manage("runscheduler", "--once")
+
+    told = site.manage("runworker", "--once")
+
+    assert "📊 Found 5 pending jobs to process" in told
+    assert SUMMARY.format(5, 4, 1, 0) in told
+    bob = Subscription.objects.get(payer="Broke Bob")
+    run = Run.objects.get(job_type="charge", subject=str(bob.pk))
+    assert f"📦 Processing job {run.pk} for charge {bob.pk} (attempt 1/6)" in told
+    assert f"❌ Job {run.pk} failed: the card of Broke Bob was declined" in told
+    assert re.search(rf"🔄 Job {run.pk} scheduled for retry 1/5 at \d{{4}}-\S+\.\d{{3}}Z", told)
+    assert len(gateway.charges()) == 4
+    assert [(paid.status, paid.error) for paid in bob.payments.all()] == [
+        ("FAILED", "the card of Broke Bob was declined")
+    ]
+    assert bob.status == "ACTIVE"
+
+
+@pytest.mark.spec("A4.4", "S4.12", "S4.20")
+def test_one_that_fails_twice_is_paid_at_its_third_try_which_waits_for_its_time(
+    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+) -> None:
+    site, ada = make_payments(), subscribe("Ada")
+    gateway.behave("Ada", down=2)
+    site.manage("runscheduler", "--once")
+    run, waits = Run.objects.get(job_type="charge"), []
+
+    for _ in range(2):
+        assert SUMMARY.format(1, 0, 1, 0) in site.manage("runworker", "--once")
+        run.refresh_from_db()
+        failed_at = JobAttempt.objects.filter(job_id=run.pk).latest("number").finished_at
+        waits.append(round((run.run_at - failed_at).total_seconds()))
+        assert SUMMARY.format(0, 0, 0, 0) in site.manage("runworker", "--once")  # not before its time
+        control.retry([run], actor="ada")  # nor does the test wait for it
+    assert waits == [60, 120]
+    assert SUMMARY.format(1, 1, 0, 0) in site.manage("runworker", "--once")
+    assert list(ada.payments.order_by("attempt").values_list("status", flat=True)) == ["FAILED", "FAILED", "SUCCESS"]
+
+
+@pytest.mark.spec("A4.2", "S4.9", "S4.10", "S4.11", "S4.14", "S4.R2", "S4.R4")
+def test_who_never_pays_is_tried_six_times_over_31_minutes_and_then_expires(
+    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+) -> None:
+    site, bob = make_payments(minute=MINUTE), subscribe("Broke Bob")
+    site.start_worker()
+    site.start_scheduler()
+    until(lambda: Run.objects.filter(job_type="charge", state="failed").exists(), seconds=60)
+    run = Run.objects.get(job_type="charge")
+    until(lambda: Subscription.objects.get().status == "EXPIRED")
+
+    tries = list(JobAttempt.objects.filter(job_id=run.pk).order_by("number"))
+    assert [one.outcome for one in tries] == ["error"] * 6
+    begun = [(one.started_at - tries[0].started_at).total_seconds() / MINUTE for one in tries]
+    assert [late >= planned for late, planned in zip(begun, (0, 1, 3, 7, 15, 31), strict=True)] == [True] * 6
+    assert run.finished_at == tries[-1].finished_at
+    assert (run.attempts, run.max_attempts, run.state) == (6, 6, "failed")
+    until(lambda: bob.payments.count() == 6)
+    assert set(bob.payments.values_list("status", "due_at")) == {("FAILED", bob.next_due_at)}
+    assert gateway.charges() == []
+    assert "✅ 0 jobs scheduled successfully" in site.manage("runscheduler", "--once")
+    assert Run.objects.filter(job_type="charge").count() == 1
+
+
+@pytest.mark.spec("A4.5", "S4.R3")
+def test_the_next_due_date_follows_from_the_old_one_however_late_it_is_paid(
+    make_payments: Callable[..., Site], subscribe: Subscribe
+) -> None:
+    due_at = timezone.now() - timedelta(hours=6)
+    site, ada = make_payments(), subscribe("Ada", due_at=due_at)
+
+    site.manage("runscheduler", "--once")
+    site.manage("runworker", "--once")
+
+    ada.refresh_from_db()
+    assert ada.next_due_at == due_at + MONTH
+    assert ada.last_paid_at > due_at + timedelta(hours=5)
+    paid = ada.payments.get()
+    assert (paid.status, paid.due_at, paid.amount) == ("SUCCESS", due_at, Decimal("4.90"))
+
+
+@pytest.mark.spec("A4.5", "S4.R3")
+def test_a_worker_killed_after_the_charge_is_followed_by_another_that_charges_nothing_more(
+    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+) -> None:
+    site, ada = make_payments(minute=1), subscribe("Ada")
+    gateway.behave("Ada", hold=True)
+    site.manage("runscheduler", "--once")
+    first = site.start_worker()
+    until(gateway.charges)
+    first.kill()
+    assert not Payment.objects.exists()
+
+    gateway.release()
+    site.start_worker()
+    until(lambda: Run.objects.filter(job_type="charge", state="succeeded").exists(), seconds=60)
+
+    [charged] = gateway.charges()
+    assert (charged["payer"], charged["repeats"]) == ("Ada", 1)
+    paid = ada.payments.get(status="SUCCESS")
+    assert (paid.reference, paid.key) == (charged["reference"], charged["key"])
+    run = Run.objects.get(job_type="charge")
+    assert list(JobAttempt.objects.filter(job_id=run.pk).values_list("outcome", flat=True)) == ["lost", "success"]
+
+
+@pytest.mark.spec("A4.5")
+def test_a_gateway_that_hangs_up_after_the_charge_is_asked_again_by_the_same_key(
+    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+) -> None:
+    site, ada = make_payments(minute=MINUTE), subscribe("Ada")
+    gateway.behave("Ada", hang_up=True)
+    site.manage("runscheduler", "--once")
+    site.start_worker()
+
+    until(lambda: ada.payments.filter(status="SUCCESS").exists(), seconds=60)
+
+    assert [charged["repeats"] for charged in gateway.charges()] == [1]
+
+
+@pytest.mark.spec("A4.5", "S4.R5", "S4.25")
+def test_two_processors_at_once_charge_each_once(
+    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+) -> None:
+    site = make_payments()
+    payers = {f"Payer {number}" for number in range(12)}
+    for payer in payers:
+        subscribe(payer)
+    site.manage("runscheduler", "--once")
+
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(lambda _: site.manage("runworker", "--once"), range(2)))
+
+    assert sorted(charged["payer"] for charged in gateway.charges()) == sorted(payers)
+    assert {charged["repeats"] for charged in gateway.charges()} == {0}
+    assert Payment.objects.filter(status="SUCCESS").count() == len(payers)
+
+
+@pytest.mark.spec("S4.R3")
+def test_what_was_paid_is_not_charged_again_though_somebody_triggers_it(
+    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+) -> None:
+    site, ada = make_payments(), subscribe("Ada")
+    Payment.objects.create(
+        subscription=ada,
+        due_at=ada.next_due_at,
+        amount=1,
+        currency="EUR",
+        status="SUCCESS",
+        key="by hand",
+        reference="cash",
+        run_id="0" * 32,
+        attempt=1,
+        made_at=timezone.now(),
+    )
+    run = charge.enqueue(subscription=ada.pk)
+
+    site.manage("runworker", "--once")
+
+    assert run.refresh().result == "paid before, cash"
+    assert gateway.charges() == []
+
+
+@pytest.mark.spec("S4.R5")
+def test_a_plan_without_a_period_is_refused() -> None:
+    plan = Plan(name="for ever", amount=1, period=timedelta(0))
+    with pytest.raises(ValidationError, match="period"):
+        plan.full_clean()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        plan.save()
+
+
+@pytest.mark.spec("S4.R6")
+def test_both_commands_end_with_0_when_they_are_told_to_stop(make_payments: Callable[..., Site]) -> None:
+    site = make_payments()
+    worker, scheduler = site.start_worker(), site.start_scheduler()
+    scheduler.wait_for_log("started")
+
+    for program in (worker, scheduler):
+        program.signal(signal.SIGTERM)
+    assert [program.process.wait(30) for program in (worker, scheduler)] == [0, 0]
