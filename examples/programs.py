@@ -11,3 +11,4 @@ class Program:
 
     module: str
     address: str
+    scheme: str = "http"

@@ -69,7 +69,7 @@ def _programs() -> dict[str, list[str]]:
     for demo in demo_data.demos().values():
         for name, program in getattr(demo, "PROGRAMS", {}).items():
             port = free_port(HOST, 0)
-            os.environ[program.address] = f"http://{HOST}:{port}/"
+            os.environ[program.address] = f"{program.scheme}://{HOST}:{port}/"
             commands[name] = [sys.executable, "-m", program.module, "--port", str(port)]
     return commands
 
