@@ -11,13 +11,14 @@ from decimal import Decimal
 
 import pytest
 from django.core.exceptions import ValidationError
+from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from examples.subscriptions.jobs import charge
 from examples.subscriptions.models import Payment, Plan, Subscription
-from jobs_app.lifecycle import control
 from jobs_app.models import JobAttempt, Run
+from jobs_app.testing import freeze_clock, run_jobs
 from tests.examples.site import Site
 from tests.examples.subscriptions.conftest import MONTH, AtGateway, Subscribe
 from tests.waiting import until
@@ -28,14 +29,14 @@ SUMMARY = "📊 Worker completed - Processed: {} | Success: {} | Retry: {} | Fai
 MINUTE = 0.1  # seconds: six tries over 31 minutes
 
 
-@pytest.mark.spec("A4.4", "S4.6", "S4.7", "S4.8", "S4.15", "S4.17", "S4.18", "S4.R4")
+@pytest.mark.spec("A4.4", "S4.1", "S4.6", "S4.7", "S4.8", "S4.15", "S4.17", "S4.18", "S4.R4")
 def test_of_five_one_fails_and_the_sum_says_so(
     make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
 ) -> None:
     site = make_payments()
     for payer in ("Ada", "Grace", "Joan", "Katherine", "Broke Bob"):
         subscribe(payer)
-    site.manage("runscheduler", "--once")
+    site.manage("runscheduler", "--once")  # and it is gone when the worker comes
 
     told = site.manage("runworker", "--once")
 
@@ -55,22 +56,23 @@ def test_of_five_one_fails_and_the_sum_says_so(
 
 @pytest.mark.spec("A4.4", "S4.12", "S4.20")
 def test_one_that_fails_twice_is_paid_at_its_third_try_which_waits_for_its_time(
-    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+    subscribe: Subscribe, gateway: AtGateway
 ) -> None:
-    site, ada = make_payments(), subscribe("Ada")
+    ada = subscribe("Ada")
     gateway.behave("Ada", down=2)
-    site.manage("runscheduler", "--once")
+    call_command("runscheduler", "--once")
     run, waits = Run.objects.get(job_type="charge"), []
 
-    for _ in range(2):
-        assert SUMMARY.format(1, 0, 1, 0) in site.manage("runworker", "--once")
-        run.refresh_from_db()
-        failed_at = JobAttempt.objects.filter(job_id=run.pk).latest("number").finished_at
-        waits.append(round((run.run_at - failed_at).total_seconds()))
-        assert SUMMARY.format(0, 0, 0, 0) in site.manage("runworker", "--once")  # not before its time
-        control.retry([run], actor="ada")  # nor does the test wait for it
-    assert waits == [60, 120]
-    assert SUMMARY.format(1, 1, 0, 0) in site.manage("runworker", "--once")
+    with freeze_clock() as clock:
+        for wait in ("59s", "119s"):
+            assert len(run_jobs(raise_errors=False).retrying) == 1
+            run.refresh_from_db()
+            waits.append(run.run_at - clock.now)
+            clock.move(wait)
+            assert not run_jobs()  # not before its time
+            clock.move("1s")
+        assert len(run_jobs().succeeded) == 1
+    assert waits == [timedelta(seconds=60), timedelta(seconds=120)]
     assert list(ada.payments.order_by("attempt").values_list("status", flat=True)) == ["FAILED", "FAILED", "SUCCESS"]
 
 
@@ -100,13 +102,13 @@ def test_who_never_pays_is_tried_six_times_over_31_minutes_and_then_expires(
 
 @pytest.mark.spec("A4.5", "S4.R3")
 def test_the_next_due_date_follows_from_the_old_one_however_late_it_is_paid(
-    make_payments: Callable[..., Site], subscribe: Subscribe
+    subscribe: Subscribe, gateway: AtGateway
 ) -> None:
     due_at = timezone.now() - timedelta(hours=6)
-    site, ada = make_payments(), subscribe("Ada", due_at=due_at)
+    ada = subscribe("Ada", due_at=due_at)
 
-    site.manage("runscheduler", "--once")
-    site.manage("runworker", "--once")
+    call_command("runscheduler", "--once")
+    run_jobs()
 
     ada.refresh_from_db()
     assert ada.next_due_at == due_at + MONTH
@@ -141,16 +143,17 @@ def test_a_worker_killed_after_the_charge_is_followed_by_another_that_charges_no
 
 @pytest.mark.spec("A4.5")
 def test_a_gateway_that_hangs_up_after_the_charge_is_asked_again_by_the_same_key(
-    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+    subscribe: Subscribe, gateway: AtGateway
 ) -> None:
-    site, ada = make_payments(minute=MINUTE), subscribe("Ada")
+    ada = subscribe("Ada")
     gateway.behave("Ada", hang_up=True)
-    site.manage("runscheduler", "--once")
-    site.start_worker()
 
-    until(lambda: ada.payments.filter(status="SUCCESS").exists(), seconds=60)
+    charge.enqueue(subscription=ada.pk)
+    assert len(run_jobs(raise_errors=False).retrying) == 1
+    assert len(run_jobs(at="1m").succeeded) == 1
 
     assert [charged["repeats"] for charged in gateway.charges()] == [1]
+    assert [paid.status for paid in ada.payments.order_by("attempt")] == ["FAILED", "SUCCESS"]
 
 
 @pytest.mark.spec("A4.5", "S4.R5", "S4.25")
@@ -173,26 +176,16 @@ def test_two_processors_at_once_charge_each_once(
 
 @pytest.mark.spec("S4.R3")
 def test_what_was_paid_is_not_charged_again_though_somebody_triggers_it(
-    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+    subscribe: Subscribe, gateway: AtGateway
 ) -> None:
-    site, ada = make_payments(), subscribe("Ada")
-    Payment.objects.create(
-        subscription=ada,
-        due_at=ada.next_due_at,
-        amount=1,
-        currency="EUR",
-        status="SUCCESS",
-        key="by hand",
-        reference="cash",
-        run_id="0" * 32,
-        attempt=1,
-        made_at=timezone.now(),
-    )
-    run = charge.enqueue(subscription=ada.pk)
+    ada = subscribe("Ada")
+    facts = {"amount": 1, "currency": "EUR", "key": "by hand", "reference": "cash", "run_id": "0" * 32, "attempt": 1}
+    ada.payments.create(due_at=ada.next_due_at, status="SUCCESS", made_at=timezone.now(), **facts)
+    charge.enqueue(subscription=ada.pk)
 
-    site.manage("runworker", "--once")
+    [run] = run_jobs().succeeded
 
-    assert run.refresh().result == "paid before, cash"
+    assert run.result == "paid before, cash"
     assert gateway.charges() == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,8 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from examples.subscriptions.jobs import charge
 from jobs_app.models import ControlEvent, Job, JobRun
-from tests.examples.site import Site
+from jobs_app.testing import run_jobs
 from tests.examples.subscriptions.conftest import AtGateway, Subscribe
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls("jobsite.urls")]
@@ -29,19 +29,17 @@ def page(name: str, *arguments: Any) -> str:
     return reverse(f"admin:jobs_app_{name}", args=arguments)
 
 
-def charged(site: Site, subscribe: Subscribe, *payers: str) -> None:
+def charged(subscribe: Subscribe, *payers: str) -> None:
     for payer in payers:
-        subscribe(payer)
-    site.manage("runscheduler", "--once")
-    site.manage("runworker", "--once")
+        charge.enqueue(subscription=subscribe(payer).pk)
+    run_jobs(raise_errors=False)
 
 
 @pytest.mark.spec("A4.6", "S4.19", "S4.21", "S4.24", "S4.26")
 def test_a_payment_that_waits_is_made_due_now_marked_failed_and_run_again(
-    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway, operator: Client
+    subscribe: Subscribe, gateway: AtGateway, operator: Client
 ) -> None:
-    site = make_payments()
-    charged(site, subscribe, "Broke Bob")
+    charged(subscribe, "Broke Bob")
     waiting = Job.objects.get(job_type="charge")
     Job.objects.update(run_at=timezone.now() + timedelta(minutes=10))
     listed = operator.get(page("run_changelist"), {"job_type": "charge", "state": "retrying"}).text
@@ -49,7 +47,7 @@ def test_a_payment_that_waits_is_made_due_now_marked_failed_and_run_again(
     assert "the card of Broke Bob was declined" in operator.get(page("run_detail", waiting.pk)).text
 
     operator.post(page("run_retry", waiting.pk), {"reason": "he called"})
-    assert "Processed: 1 | Success: 0 | Retry: 1" in site.manage("runworker", "--once")
+    assert len(run_jobs(raise_errors=False).retrying) == 1
 
     operator.post(page("run_fail", waiting.pk), {"reason": "no use"})
     failed = JobRun.objects.get(pk=waiting.pk)
@@ -57,7 +55,7 @@ def test_a_payment_that_waits_is_made_due_now_marked_failed_and_run_again(
 
     gateway.behave("Broke Bob", decline=False)
     operator.post(page("run_again", failed.pk), {"reason": "a new card"})
-    assert "Processed: 1 | Success: 1" in site.manage("runworker", "--once")
+    assert [run.status for run in run_jobs()] == ["succeeded"]
     assert JobRun.objects.get(parent=failed.pk).state == "succeeded"
     assert JobRun.objects.get(pk=failed.pk).attempts == 2
     told = ControlEvent.objects.filter(actor="ada").order_by("id")
@@ -69,10 +67,8 @@ def test_a_payment_that_waits_is_made_due_now_marked_failed_and_run_again(
 
 
 @pytest.mark.spec("A4.6", "S4.19", "S4.25")
-def test_of_five_payments_four_are_80_percent(
-    make_payments: Callable[..., Site], subscribe: Subscribe, operator: Client
-) -> None:
-    charged(make_payments(), subscribe, "Ada", "Grace", "Joan", "Katherine", "Broke Bob")
+def test_of_five_payments_four_are_80_percent(subscribe: Subscribe, gateway: AtGateway, operator: Client) -> None:
+    charged(subscribe, "Ada", "Grace", "Joan", "Katherine", "Broke Bob")
     operator.post(page("run_fail", Job.objects.get(job_type="charge").pk), {"reason": "no use"})
 
     listed = operator.get(page("run_changelist"), {"job_type": "charge"}).text
@@ -82,10 +78,8 @@ def test_of_five_payments_four_are_80_percent(
     assert operator.get(page("jobdefinition_detail", "charge")).status_code == 200  # with how long they took
 
 
-def test_the_pages_of_the_example_lead_to_the_runs(
-    make_payments: Callable[..., Site], subscribe: Subscribe, operator: Client
-) -> None:
-    charged(make_payments(), subscribe, "Ada")
+def test_the_pages_of_the_example_lead_to_the_runs(subscribe: Subscribe, gateway: AtGateway, operator: Client) -> None:
+    charged(subscribe, "Ada")
     run = JobRun.objects.get(job_type="charge")
 
     subscriptions = operator.get(reverse("admin:subscriptions_subscription_changelist")).text

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 import examples.subscriptions
 from jobs_app import cron
-from jobs_app.models import Job, JobRun
+from jobs_app.models import Job
 from tests.examples.site import Site
 from tests.examples.subscriptions.conftest import Subscribe
 
@@ -96,15 +96,3 @@ def test_the_crontab_has_both_commands_at_their_times() -> None:
 def _times(expression: str, after: datetime, count: int) -> list[str]:
     slots = cron.parse(expression).between(after, after + timedelta(days=count))
     return [f"{slot:%d %H:%M}" for slot in islice(slots, count)]
-
-
-@pytest.mark.spec("S4.1")
-def test_the_worker_works_off_what_is_there_while_no_scheduler_lives(
-    make_payments: Callable[..., Site], subscribe: Subscribe
-) -> None:
-    site = make_payments()
-    subscribe("Ada")
-    site.manage("runscheduler", "--once")
-
-    assert "Processed: 1 | Success: 1 | Retry: 0 | Failed: 0" in site.manage("runworker", "--once")
-    assert JobRun.objects.filter(job_type="charge", state="succeeded").count() == 1
