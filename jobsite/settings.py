@@ -65,10 +65,8 @@ ROOT_URLCONF = "jobsite.urls"
 WSGI_APPLICATION = "jobsite.wsgi.application"
 ASGI_APPLICATION = "jobsite.asgi.application"
 
-EMAIL = env.email_url("EMAIL_URL", default="consolemail://")  # or smtp://user:password@host:port
-EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = EMAIL["EMAIL_BACKEND"], EMAIL["EMAIL_HOST"], EMAIL["EMAIL_PORT"]
-EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL["EMAIL_HOST_USER"] or "", EMAIL["EMAIL_HOST_PASSWORD"] or ""
-EMAIL_USE_TLS = EMAIL.get("EMAIL_USE_TLS", False)
+vars().update(env.email_url("EMAIL_URL", default="consolemail://"))  # or smtp://user:password@host:port
+EMAIL_TIMEOUT = env.float("EMAIL_TIMEOUT", default=30.0)  # seconds; a silent server keeps no thread for ever
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = env.str("TIME_ZONE", default="UTC")

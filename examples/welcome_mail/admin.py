@@ -6,16 +6,15 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
 
-from examples.welcome_mail.joining import welcome
+from examples.welcome_mail.jobs import welcome
 from examples.welcome_mail.models import Member
+from jobs_app.admin import subject_jobs_link
 
 
 @admin.register(Member)
 class MemberAdmin(admin.ModelAdmin):
-    list_display = ("name", "email", "joined_at", "welcomed_at", "runs")
+    list_display = ("name", "email", "joined_at", "welcomed_at", "jobs")
     search_fields = ("name", "email")
     readonly_fields = ("welcomed_at",)
 
@@ -25,7 +24,6 @@ class MemberAdmin(admin.ModelAdmin):
         if not change:
             welcome(obj)
 
-    @admin.display(description="runs")
-    def runs(self, member: Member) -> str:
-        page = reverse("admin:jobs_app_run_changelist", current_app=self.admin_site.name)
-        return format_html('<a href="{}?subject=member+{}">runs</a>', page, member.pk)
+    @admin.display(description="jobs")
+    def jobs(self, member: Member) -> str:
+        return subject_jobs_link(f"member {member.pk}", site=self.admin_site.name)

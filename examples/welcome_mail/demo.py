@@ -1,4 +1,4 @@
-"""What the demo starts with: members of whom one is hard to reach and one cannot be reached."""
+"""What the demo starts with: members of whom one is hard to reach, one cannot be reached, and one was imported."""
 
 from __future__ import annotations
 
@@ -14,10 +14,17 @@ MEMBERS = {
     "Fay": "flaky-fay@example.com",
     "Nobody": "nobody@example.com",
 }
+IMPORTED = {"Joan": "joan@example.com"}
 
 
 def fill() -> None:
-    for name, email in MEMBERS.items():
-        if not Member.objects.filter(email=email).exists():
+    """Each of them is there once; those who were welcomed have left meanwhile, and join anew."""
+    everybody = MEMBERS | IMPORTED
+    Member.objects.filter(email__in=everybody.values(), welcomed_at__isnull=False).delete()
+    for name, email in everybody.items():
+        if Member.objects.filter(email=email).exists():
+            continue
+        if name in IMPORTED:
+            Member.objects.create(name=name, email=email)  # by whatever brought her in, and told nobody
+        else:
             join(name, email)
-    Member.objects.get_or_create(email="imported@example.com", defaults={"name": "Imported from a list"})
