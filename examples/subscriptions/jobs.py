@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import environ
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -14,6 +15,7 @@ from examples.subscriptions.paying import charge_at_gateway, key_of
 from jobs_app import Backoff, current_job, due, job
 
 CALL_MINUTES = 0.5  # for one answer of the gateway, at most
+GATEWAY_RATE: str = environ.Env().str("GATEWAY_RATE", default="600/minute")  # all that it takes of one customer
 
 
 @due("charge")
@@ -29,7 +31,7 @@ def due_subscriptions(now: datetime) -> QuerySet[Subscription]:
     subject="subscription",
     priority=10,  # before what else the same workers do
     backoff=Backoff(base=minutes(1), cap=None, jitter="none", exponent="retries"),  # 1, 2, 4, 8, 16 minutes
-    rate="600/minute",  # all that the gateway takes of one customer
+    rate=GATEWAY_RATE,
     timeout=minutes(2),
     atomic=True,
 )

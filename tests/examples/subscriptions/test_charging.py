@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from examples.subscriptions.jobs import charge
 from examples.subscriptions.models import Payment, Plan, Subscription
-from jobs_app.models import JobAttempt, Run
+from jobs_app.models import Job, JobAttempt, Run
 from jobs_app.testing import freeze_clock, run_jobs
 from tests.examples.site import Site
 from tests.examples.subscriptions.conftest import MONTH, AtGateway, Subscribe
@@ -172,6 +172,24 @@ def test_two_processors_at_once_charge_each_once(
     assert sorted(charged["payer"] for charged in gateway.charges()) == sorted(payers)
     assert {charged["repeats"] for charged in gateway.charges()} == {0}
     assert Payment.objects.filter(status="SUCCESS").count() == len(payers)
+
+
+@pytest.mark.spec("S4.24")
+def test_no_more_is_charged_than_the_gateway_takes_and_the_rest_waits_for_its_turn(
+    make_payments: Callable[..., Site], subscribe: Subscribe, gateway: AtGateway
+) -> None:
+    site = make_payments(GATEWAY_RATE="1/hour")
+    for payer in ("Ada", "Grace", "Joan"):
+        subscribe(payer)
+    site.manage("runscheduler", "--once")
+    site.start_worker()
+
+    until(Payment.objects.exists, seconds=60)
+
+    waiting = Job.objects.filter(job_type="charge", state="queued")
+    assert waiting.count() == 2
+    assert "because the rate of its job type, 1 in 3600 seconds" in site.manage("jobs", "show", str(waiting.first().pk))
+    assert len(gateway.charges()) == 1
 
 
 @pytest.mark.spec("S4.R3")
