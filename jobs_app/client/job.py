@@ -121,11 +121,16 @@ class RemoteJob:
         if self.ended:
             raise LeaseLost("the lease is lost") if self.lease_lost else JobEnded("it has ended")
         given = {"items": items or None, "cursor": cursor, "message": message}
+        if self._may_reach_target(len(items)):  # then it is the last, and nothing else would bring the log
+            given["log"] = storable(self._log) or None
         answer = self._send({name: value for name, value in given.items() if value is not None})
         self._remember(items, cursor, answer["added"])
         if self.ended:
             raise JobEnded(one_line(answer.get("done_reason") or answer["state"]))
         return answer
+
+    def _may_reach_target(self, more: int) -> bool:
+        return self.target_count is not None and self.result_count + more >= self.target_count
 
     def _remember(self, sent: list[Item], cursor: str | None, added: int) -> None:
         """After the answer only: what may not have arrived must go again."""

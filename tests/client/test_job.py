@@ -174,6 +174,15 @@ def test_the_log_goes_with_the_end_and_its_newest_lines_are_kept(server: Scripte
     assert 60_000 < len(end["log"].encode()) <= 64 * 1024
 
 
+def test_the_log_goes_with_the_report_that_may_reach_the_target(server: ScriptedServer, pulled: Pulled) -> None:
+    job = pulled(result_count=97, target_count=100)
+    job.log("was here")
+    job.report({"a": 1, "b": 2})
+    job.report({"c": 3})
+    assert ["log" in body for body in server.sent(REPORT)] == [False, True]
+    assert server.sent(REPORT)[1]["log"] == "was here\n"
+
+
 def test_there_is_one_end(server: ScriptedServer, pulled: Pulled) -> None:
     job = pulled()
     with ThreadPoolExecutor(8) as pool:
