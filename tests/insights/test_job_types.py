@@ -91,6 +91,7 @@ def test_one_that_was_cancelled_counts_as_a_run_and_not_for_the_rate() -> None:
     assert (found.runs, found.failure_rate) == (4, 0.0)
 
 
+@pytest.mark.spec("S4.25")
 def test_durations_of_minutes_count_by_their_runs() -> None:
     sampled("ended.succeeded", 10)
     for minute, seconds, count in ((0, 1.0, 9), (1, 11.0, 1)):

@@ -253,6 +253,7 @@ def test_no_plan_makes_a_claim_take_more_than_its_limit(off: list[str]) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("S4.25")
 def test_claimers_at_once_share_the_jobs_and_keep_their_limits() -> None:
     ids = stored(300, priority=1) + stored(300)
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 FAR = {"poll": 60, "recover_every": 60, "listen": True}  # nothing but the word of an enqueue wakes it
 
 
+@pytest.mark.spec("S4.25")
 def test_an_idle_worker_hears_of_an_enqueue() -> None:
     @job
     def work() -> None: ...
