@@ -1,0 +1,58 @@
+"""What fails is tried again, four times at most, and costs the others nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from examples.welcome_mail.jobs import send_welcome_email
+from examples.welcome_mail.mailbox import Mailbox
+from jobs_app.handles import RunHandle
+from tests.examples.site import Site
+from tests.examples.welcome_mail.conftest import Joins, address_of, attempts_of, outcomes
+from tests.waiting import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def ended_without_waiting(run: RunHandle) -> list[int]:
+    """Each time it waits to be tried again, somebody presses "Retry now"; the seconds that it would have waited."""
+    waits: list[int] = []
+
+    def has_ended() -> bool:
+        run.refresh()
+        if run.status == "retrying" and run.attempts > len(waits):
+            waits.append(round((run.run_at - attempts_of(run)[-1].finished_at).total_seconds()))
+            run.retry(actor="ann")
+        return run.is_finished
+
+    until(has_ended, seconds=60)
+    return waits
+
+
+@pytest.mark.spec("A2.3", "S2.4", "S2.11", "S2.30", "S2.R4")
+def test_who_is_hard_to_reach_is_welcomed_at_the_third_try_and_nobody_after_four_is_not(
+    site: Site, joins: Joins, mailbox: Mailbox
+) -> None:
+    fay, nobody = joins("Flaky-Fay"), joins("Nobody")
+    site.start_worker()
+
+    assert ended_without_waiting(fay) == [60, 60]
+    assert (fay.label, fay.error, outcomes(fay)) == ("success", "", ["error", "error", "success"])
+    assert ended_without_waiting(nobody) == [60, 60, 60]
+    assert (nobody.label, outcomes(nobody)) == ("failed", ["error"] * 4)
+    assert "come back later" in nobody.error
+    assert mailbox.taken == [address_of("Flaky-Fay")]
+
+
+@pytest.mark.spec("S2.R8")
+def test_of_what_is_due_one_fails_alone_and_what_is_not_due_is_left(site: Site, joins: Joins, mailbox: Mailbox) -> None:
+    runs = [joins(name) for name in ("Ada", "Nobody", "Grace", "Joan")]
+    later = send_welcome_email.options(delay="1h").enqueue(**runs[0].payload)
+
+    told = site.manage("runworker", "--once")
+
+    assert "Processed: 4 | Success: 3 | Retry: 1 | Failed: 0" in told
+    assert [run.refresh().status for run in runs] == ["succeeded", "retrying", "succeeded", "succeeded"]
+    assert [outcomes(run) for run in runs] == [["success"], ["error"], ["success"], ["success"]]
+    assert sorted(mailbox.taken) == [address_of(name) for name in ("Ada", "Grace", "Joan")]
+    assert (later.refresh().status, later.attempts) == ("scheduled", 0)
