@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -95,10 +96,10 @@ class Site:
         self.environment[address] = url
         return url
 
-    def start_web(self, **variables: str) -> str:
-        """Its URL."""
+    def start_web(self, *, script: Sequence[str] = ("manage.py",), **variables: str) -> str:
+        """Its URL. `script` may be one that does as manage.py does."""
         url = f"http://{HOST}:{free_port(HOST, 0)}"
-        web = self.start("manage.py", "runserver", url.removeprefix("http://"), "--noreload", **variables)
+        web = self.start(*script, "runserver", url.removeprefix("http://"), "--noreload", **variables)
 
         def answers() -> bool:
             assert web.process.poll() is None, f"the web server ended:\n{web.log()}"
