@@ -14,7 +14,8 @@ from jobs_app.admin import subject_jobs_link
 
 @admin.register(Member)
 class MemberAdmin(admin.ModelAdmin):
-    list_display = ("name", "email", "joined_at", "welcomed_at", "jobs")
+    list_display = ("id", "name", "email", "joined_at", "welcomed_at", "jobs")
+    list_display_links = ("name",)
     search_fields = ("name", "email")
     readonly_fields = ("welcomed_at",)
 

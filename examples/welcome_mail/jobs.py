@@ -21,7 +21,7 @@ class WelcomeForm(forms.Form):
     """The payload: checked before anything is stored and again before the handler is called, and asked for by this form
     where somebody triggers the job in the admin. Stored is the member's number, the handler gets the member."""
 
-    member = forms.ModelChoiceField(Member.objects.all())
+    member = forms.ModelChoiceField(Member.objects.all(), help_text="The number of a member.")
     again = forms.BooleanField(required=False, help_text="Also if this member was welcomed before.")
 
 

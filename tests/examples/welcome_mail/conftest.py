@@ -28,7 +28,7 @@ def mailbox() -> Iterator[Mailbox]:
 
 @pytest.fixture
 def site(make_site: Callable[..., Site], mailbox: Mailbox) -> Site:
-    return make_site("welcome_mail", EMAIL_URL=mailbox.url)
+    return make_site("welcome_mail", EMAIL_URL=mailbox.url, EMAIL_TIMEOUT="60")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
@@ -33,6 +34,15 @@ def test_who_is_added_in_the_admin_is_welcomed(client: Client, mailoutbox: list[
     assert [mail.to for mail in mailoutbox] == [["ada@example.com"]]
     page = client.get(reverse("admin:welcome_mail_member_changelist")).text
     assert reverse("admin:jobs_app_subject_detail", args=[Run.objects.get().subject]) in page
+
+
+@pytest.mark.spec("S2.R3")
+def test_who_does_not_join_in_the_end_has_no_run() -> None:
+    with pytest.raises(RuntimeError), transaction.atomic():
+        join("Ada", "ada@example.com")
+        raise RuntimeError("she changed her mind")
+
+    assert (Member.objects.count(), Run.objects.count()) == (0, 0)
 
 
 def test_a_second_run_for_a_member_sends_nothing_unless_it_was_meant(joins: Joins, mailoutbox: list[Any]) -> None:

@@ -32,7 +32,7 @@ def of_schedules() -> list[datetime]:
     return list(Job.objects.filter(job_type=NAME).values_list("slot_at", flat=True))
 
 
-@pytest.mark.spec("A2.6", "S2.4", "S2.15", "S2.16", "S2.24", "S2.R5", "S2.R6", "S2.R7")
+@pytest.mark.spec("A2.6", "S2.4", "S2.15", "S2.24", "S2.R5", "S2.R6", "S2.R7")
 def test_a_cron_is_one_row_that_enqueues_once_at_nine_and_gives_way_to_another(site: Site) -> None:
     tick_twice(site, NINE - MINUTE)
     row = ScheduleState.objects.get(job_type=NAME)

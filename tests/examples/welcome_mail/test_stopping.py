@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LITTLE = ("--grace", "0.2")  # seconds
 
 
-@pytest.mark.spec("A2.5", "S2.17", "S2.20", "S2.23", "S2.31")
+@pytest.mark.spec("A2.5", "S2.20", "S2.23", "S2.31")
 def test_a_stop_gives_up_the_own_runs_as_the_worker_was_told_and_no_other(
     site: Site, joins: Joins, mailbox: Mailbox
 ) -> None:
