@@ -66,8 +66,9 @@ test-postgres: $(VENV)/dev.stamp  ## the suite on PostgreSQL, likewise
 	@echo "==== pytest on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="
 	@exec $(TESTS_ON_POSTGRES) $(PY) -m pytest $(SIDE_BY_SIDE) $(ONCE) $(ARGS)
 
-images: browser  ## take the pictures of docs/images anew, from a site with made-up data
-	@exec env -u DATABASE_URL $(PY) -m tests.browser.pictures
+images: browser  ## take the pictures of docs/images anew, from a site with made-up data and from the demo
+	@env -u DATABASE_URL $(PY) -m tests.browser.pictures
+	@exec env -u DATABASE_URL $(PY) -m tests.examples.pictures
 
 slow: $(VENV)/dev.stamp  ## the tests that take long, on PostgreSQL
 	@echo "==== slow tests on PostgreSQL, $(if $(OWN_POSTGRES),the one of DATABASE_URL,started for this run) ===="

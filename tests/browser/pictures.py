@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,19 +10,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import django
-from playwright.sync_api import sync_playwright
 
-from scripts.chromium import find_chromium, told_loudly
-
-IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-MOST_BYTES = 150_000
+from tests.browser.camera import chromium, take, visiting
 
 
-def main() -> int:
-    executable = find_chromium()
-    if executable is None:
-        print(told_loudly(), file=sys.stderr)  # noqa: T201
-        return 1
+def main() -> None:
+    executable = chromium()
     with TemporaryDirectory() as name:
         folder = Path(name)
         url = f"sqlite:///{folder / 'pictures.sqlite3'}"
@@ -34,8 +26,8 @@ def main() -> int:
             "SHOP_GATES": name,
         }
         django.setup()
-        with _site(url, folder) as (site, world):
-            return _take_all(site, world, executable)
+        with _site(url, folder) as (site, world), visiting(executable, site, "ada") as visitor:
+            _take_all(visitor, world)
 
 
 @contextmanager
@@ -76,39 +68,17 @@ def _addresses(world: Any) -> dict[str, str]:
     }
 
 
-def _take_all(site: Any, world: Any, executable: str) -> int:
-    from tests.browser.visitors import Visitor, session_of
-
-    IMAGES.mkdir(exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        visitor = Visitor(browser, site, session_of("ada", everything=True))
-        for name, address in _addresses(world).items():
-            _take(visitor, name, address)
-        visitor.page.emulate_media(color_scheme="dark")
-        _take(visitor, "dashboard-dark", _addresses(world)["dashboard"])
-        browser.close()
-    large = [path.name for path in IMAGES.glob("*.png") if path.stat().st_size > MOST_BYTES]
-    problems = [*visitor.problems, *(f"{name} is larger than {MOST_BYTES:,} bytes" for name in large)]
-    print("\n".join(problems) or f"{len(list(IMAGES.glob('*.png')))} pictures in {IMAGES.name}/")  # noqa: T201
-    return 1 if problems else 0
-
-
-def _take(visitor: Any, name: str, address: str) -> None:
-    """Without the frame's own menu, which shows nothing of ours."""
-    page = visitor.go(address)
-    if name == "trigger":
-        page.locator("[name$=customer]").fill("acme")
-        page.locator("[name$=month]").select_option("November")
-        page.wait_for_selector("#jobs-preview h2")
-    toggle = page.locator("#toggle-nav-sidebar")
-    if toggle.count() and page.locator("#main.shifted").count():
-        toggle.click()
-    page.mouse.move(0, 0)
-    page.evaluate("scrollTo(0, 0)")
-    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
-    page.screenshot(path=IMAGES / f"{name}.png")
+def _take_all(visitor: Any, world: Any) -> None:
+    for name, address in _addresses(world).items():
+        page = visitor.go(address)
+        if name == "trigger":
+            page.locator("[name$=customer]").fill("acme")
+            page.locator("[name$=month]").select_option("November")
+            page.wait_for_selector("#jobs-preview h2")
+        take(page, name)
+    visitor.page.emulate_media(color_scheme="dark")
+    take(visitor.go(_addresses(world)["dashboard"]), "dashboard-dark")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
