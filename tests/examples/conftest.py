@@ -7,12 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from jobs_app.registry import registry
+from jobs_app.sources import sources
 from tests.examples.site import Site
 
 
 @pytest.fixture(autouse=True)
-def known_here(examples: None) -> None:
-    """The examples' job types and sources are known in this process too."""
+def known_here(examples: None, request: pytest.FixtureRequest) -> None:
+    """The job types and sources of the folder's example are known in this process too; those of the others are not, so
+    that a tick or `run_jobs` is about it alone."""
+    own = f"examples.{request.path.parent.name}."
+    for job_type in list(registry):
+        if not job_type.function.__module__.startswith((own, "jobs_app.")):
+            registry.unregister(job_type.name)
+    for source in list(sources):
+        if not source.name.startswith(own):
+            sources.remove(source.name)
 
 
 @pytest.fixture
