@@ -40,7 +40,7 @@ def now(request: HttpRequest) -> HttpResponse:
     """A frame of the landing page, which alone is read anew: the rest of it stays where its reader is."""
     runs = Run.objects.exclude(queue=SYSTEM_QUEUE)  # the app's own chores would only push the others out
     recent = runs.annotate(read_at=Now()).order_by("-queued_at", "-id")[:RECENT]
-    rows = [(_example_of(run.job_type), RunHandle(run.pk, run)) for run in recent]
+    rows = [(_example_of(run.job_type), run.subject, RunHandle(run.pk, run)) for run in recent]
     return render(request, "jobsite/now.html", {"rows": rows})
 
 

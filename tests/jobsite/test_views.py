@@ -28,13 +28,14 @@ def test_every_example_has_a_card_and_each_of_its_links_leads_to_a_page(client: 
 def test_the_frame_lists_the_latest_runs_with_the_example_they_belong_to(client: Client) -> None:
     from examples.first_steps.jobs import greet
 
-    greet.options(delay=60).enqueue(name="Ada")
+    greet.options(delay=60, subject="mathematics").enqueue(name="Ada")
 
     page = client.get("/now/").content.decode()
 
     assert '<span class="status scheduled">scheduled</span>' in page
     assert "<td>First steps</td>" in page
     assert ">greet</a></td>" in page
+    assert "<td>mathematics</td>" in page
 
 
 @pytest.mark.parametrize("address", ["/", "/now/"])
