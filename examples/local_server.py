@@ -14,6 +14,12 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 HOST = "127.0.0.1"
+STOP_SECONDS = 0.05  # at most, until it notices that it shall
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 100  # who calls when many do is not sent away
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +79,8 @@ def serve(answering: Answering, port: int = 0) -> ThreadingHTTPServer:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the library's name
             """Quiet: the worker's log tells what matters."""
 
-    server = ThreadingHTTPServer((HOST, port), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = Server((HOST, port), Handler)
+    threading.Thread(target=server.serve_forever, args=(STOP_SECONDS,), daemon=True).start()
     return server
 
 
