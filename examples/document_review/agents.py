@@ -1,9 +1,11 @@
-"""Who reviews: what each agent asks of a paragraph, and how long its review of a document may take."""
+"""Who reviews: what each agent asks about a paragraph, and how long its review of a document may take."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+
+from django.db.models import TextChoices
 
 from examples.pace import minutes
 
@@ -11,32 +13,35 @@ USUAL_TIMEOUT = minutes(4)  # of an agent that is not listed
 LONGEST_TIMEOUT = minutes(20)  # of all that are not listed
 LONGEST_CALL = minutes(3)  # of one call to the model
 
+
+class Agent(TextChoices):
+    SPELLING = "spelling-grammar"
+    LINKS = "simple-link-verifier"
+    FALLACIES = "fallacy-check"
+    FALLACY_JURY = "multi-fallacy-eval"
+    AGENTIC = "agentic"
+    READABILITY = "readability"
+
+
 # Listed by somebody who knows the agent, so even the one above the longest stands as it is.
 TIMEOUTS: Mapping[str, float] = MappingProxyType(
     {
-        "spelling-grammar": minutes(6),
-        "simple-link-verifier": minutes(8),
-        "fallacy-check": minutes(10),
-        "multi-fallacy-eval": minutes(15),
-        "agentic": minutes(120),
+        Agent.SPELLING.value: minutes(6),
+        Agent.LINKS.value: minutes(8),
+        Agent.FALLACIES.value: minutes(10),
+        Agent.FALLACY_JURY.value: minutes(15),
+        Agent.AGENTIC.value: minutes(120),
     }
 )
 
 # Asked about each paragraph, all of them at once.
 QUESTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "spelling-grammar": ("spelling", "grammar"),
-        "simple-link-verifier": ("links",),
-        "fallacy-check": ("fallacies",),
-        "multi-fallacy-eval": ("fallacies", "evidence", "tone"),
-        "agentic": ("plan", "research", "verdict"),
-        "readability": ("readability",),
+        Agent.SPELLING.value: ("spelling", "grammar"),
+        Agent.LINKS.value: ("links",),
+        Agent.FALLACIES.value: ("fallacies",),
+        Agent.FALLACY_JURY.value: ("fallacies", "evidence", "tone"),
+        Agent.AGENTIC.value: ("plan", "research", "verdict"),
+        Agent.READABILITY.value: ("readability",),
     }
 )
-
-NAMES = tuple(QUESTIONS)
-
-
-def questions_of(agent: str) -> tuple[str, ...]:
-    """An agent that is not known has one question: its own name."""
-    return QUESTIONS.get(agent, (agent,))

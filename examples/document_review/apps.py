@@ -11,4 +11,6 @@ class DocumentReviewConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from examples.document_review import endings  # noqa: F401  its receiver
+        from examples.document_review import endings
+
+        endings.listen()

@@ -14,16 +14,15 @@ BATCH = 10
 
 
 def update_costs() -> dict[str, int]:
-    """Ask for the reviews that have not been asked for, or not for longest. One whose calls are not all booked yet is
-    asked for again later."""
+    """Ask for the ones that were not asked for yet, then for those not asked for longest: what was not booked
+    completely."""
     unknown = Review.objects.filter(cost=None, status__in=ENDED)
     reviews = list(unknown.order_by(F("cost_asked_at").asc(nulls_first=True), "pk")[:BATCH])
     if not reviews:
         return {"asked": 0, "known": 0}
-    booked = model_client.costs_of([str(review.pk) for review in reviews], current_job().remaining(limit=LONGEST_CALL))
+    sessions = [str(review.pk) for review in reviews]
+    known = model_client.costs_of(sessions, current_job().remaining(limit=LONGEST_CALL))
     for review in reviews:
-        session = booked[str(review.pk)]
-        review.cost = session.cost if session.calls >= review.calls else None
-        review.cost_asked_at = timezone.now()
+        review.cost, review.cost_asked_at = known.get(str(review.pk)), timezone.now()
     Review.objects.bulk_update(reviews, ["cost", "cost_asked_at"])
-    return {"asked": len(reviews), "known": sum(review.cost is not None for review in reviews)}
+    return {"asked": len(reviews), "known": len(known)}

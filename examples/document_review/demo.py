@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from examples.document_review.agents import Agent
 from examples.document_review.models import OPEN, Document
 from examples.document_review.reviewing import request_review
 from examples.pace import minutes
 from examples.programs import Program
 
-PROGRAMS = {"model": Program("examples.document_review.model", "MODEL_URL")}
+PROGRAMS = {"model": Program("examples.document_review.language_model", "MODEL_URL")}
 
 SLOW = ", ".join([f"slow {minutes(1.5):g}"] * 4)  # seconds: three such calls are more than the usual four minutes
 
@@ -19,21 +20,19 @@ TEXTS = {
 }
 
 WANTED = (
-    ("On oaks", "spelling-grammar"),
-    ("On oaks", "multi-fallacy-eval"),
-    ("On busy models", "readability"),
-    ("On locked doors", "fallacy-check"),
-    ("On patience", "readability"),
+    ("On oaks", Agent.SPELLING),
+    ("On oaks", Agent.FALLACY_JURY),
+    ("On busy models", Agent.READABILITY),
+    ("On locked doors", Agent.FALLACIES),
+    ("On patience", Agent.READABILITY),
 )
 
 
 def fill() -> None:
-    """Documents are there once, and each has one review of each agent: an ended one makes room for the next."""
-    documents = {
-        title: Document.objects.update_or_create(title=title, defaults={"text": TEXTS[title]})[0] for title in TEXTS
-    }
+    """Documents are there once. What is under way already is not asked for again."""
+    for title, text in TEXTS.items():
+        Document.objects.update_or_create(title=title, defaults={"text": text})
     for title, agent in WANTED:
-        reviews = documents[title].reviews.filter(agent=agent)
-        if not reviews.filter(status__in=OPEN).exists():
-            reviews.delete()
-            request_review(documents[title], agent, actor="demo")
+        document = Document.objects.get(title=title)
+        if not document.reviews.filter(agent=agent, status__in=OPEN).exists():
+            request_review(document, agent, actor="demo")

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from examples.document_review import agents, evaluation
-from examples.document_review.costs import update_costs
-from examples.document_review.models import Document, Status, subject_of
-from examples.document_review.reconciling import reconcile_reviews
+from examples.document_review import agents, costs, endings, evaluation
+from examples.document_review.agents import Agent
+from examples.document_review.models import Document, Review, Status, subject_of
 from examples.pace import minutes
-from jobs_app import Backoff, job
-
-
-def _subject(payload: dict[str, Any]) -> str:
-    return subject_of(payload["document"])
+from jobs_app import Backoff, current_job, job
 
 
 @job(
@@ -22,18 +17,18 @@ def _subject(payload: dict[str, Any]) -> str:
     preset="transient",
     # The preset's own, where a minute is one.
     backoff=Backoff(base=minutes(1), cap=None, jitter="spread", exponent="retries", max_exponent=16),
-    subject=_subject,
+    subject=lambda payload: subject_of(payload["document"]),
     variant="agent",
     timeout=agents.USUAL_TIMEOUT,
     timeouts=agents.TIMEOUTS,
     max_timeout=agents.LONGEST_TIMEOUT,
 )
-def evaluate_document(
-    document: Annotated[int, "The number of a document."],
-    agent: Annotated[str, f"One of {', '.join(agents.NAMES)}; any other has a single question."],
-) -> dict[str, Any]:
+def evaluate_document(document: Annotated[int, "The number of a document."], agent: Agent) -> dict[str, Any]:
     """Lets the model grade each paragraph of a document. What passes by itself is tried again, up to three times."""
-    review = evaluation.review_of_this_run(Document.objects.get(pk=document), agent)
+    # A run that an operator triggered or repeated has no review yet.
+    review, _ = Review.objects.get_or_create(
+        pk=current_job().id, defaults={"document": Document.objects.get(pk=document), "agent": agent}
+    )
     if review.status != Status.COMPLETED:  # as it is where a worker was killed between that and the run's own end
         evaluation.evaluate(review)
     return {"grade": review.grade, "tokens": review.tokens}
@@ -50,7 +45,7 @@ def evaluate_document(
 )
 def reconcile() -> dict[str, int]:
     """Ends the reviews that were left behind by a run which is over."""
-    return reconcile_reviews()
+    return endings.reconcile()
 
 
 @job(
@@ -62,6 +57,6 @@ def reconcile() -> dict[str, int]:
     cron="*/30 * * * * *",
     retention={"succeeded": "1d"},
 )
-def update_review_costs() -> dict[str, int]:
+def update_costs() -> dict[str, int]:
     """Asks the model's ledger what ten reviews cost."""
-    return update_costs()
+    return costs.update_costs()

@@ -20,37 +20,28 @@ env = environ.Env()
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    session: str  # one for all the calls of a review, under which the ledger keeps what they cost
-    agent: str
-    about: str
+    session: str  # one for all calls of a review, under which the ledger keeps what they cost
     title: str
+    about: str
     text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Booked:
-    """What the ledger has of a session so far."""
-
-    calls: int
-    cost: Decimal
 
 
 def ask(question: Question, seconds: float) -> dict[str, Any]:
     """Grade, text, thinking and tokens, within so many seconds."""
     logger.info("[AI] %r: asking about %s, for %.3g s at most", question.title, question.about, seconds)
-    said = _fetch("v1/reviews", seconds, {**asdict(question), "timeout": seconds})
+    said = _fetch("reviews", seconds, {**asdict(question), "timeout": seconds})
     if "error" in said:  # in an answer with status 200, which does not tell whether another try would help
         raise ValueError(said["error"])
     if not 0 <= said["grade"] <= 100:
         raise ValidationError(f"a grade is from 0 to 100, not {said['grade']}")
     logger.info("[AI] %r: %s has grade %s", question.title, question.about, said["grade"])
-    return {"about": question.about} | {name: said[name] for name in ("grade", "text", "thinking", "tokens")}
+    return said
 
 
-def costs_of(sessions: Sequence[str], seconds: float) -> dict[str, Booked]:
-    """All of them with one call."""
-    found = _fetch("v1/costs?" + urlencode({"sessions": ",".join(sessions)}), seconds)
-    return {name: Booked(calls=each["calls"], cost=Decimal(each["cost"])) for name, each in found.items()}
+def costs_of(sessions: Sequence[str], seconds: float) -> dict[str, Decimal]:
+    """Of those that are booked completely. One call asks for all."""
+    told = _fetch("costs?" + urlencode({"sessions": ",".join(sessions)}), seconds)
+    return {session: Decimal(booked["cost"]) for session, booked in told.items() if booked["is_complete"]}
 
 
 def _fetch(path: str, seconds: float, body: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from django.core.validators import MaxValueValidator
 from django.db import models
-from django.utils import timezone
+
+from examples.document_review.agents import Agent
 
 
 class Document(models.Model):
@@ -21,20 +21,20 @@ class Document(models.Model):
     def paragraphs(self) -> list[str]:
         return [part.strip() for part in self.text.split("\n\n") if part.strip()]
 
-    @property
-    def subject(self) -> str:
-        """The name under which operators see its jobs."""
-        return subject_of(self.pk)
+
+def subject_of(document_id: int) -> str:
+    """The name under which operators see a document's jobs."""
+    return f"document {document_id}"
 
 
 class Status(models.TextChoices):
     """The words of the preset `transient`. While a run waits for another attempt, its review is RUNNING."""
 
-    PENDING = "PENDING"
-    RUNNING = "RUNNING"
-    COMPLETED = "COMPLETED"
-    FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
+    PENDING = "PENDING", "PENDING"
+    RUNNING = "RUNNING", "RUNNING"
+    COMPLETED = "COMPLETED", "COMPLETED"
+    FAILED = "FAILED", "FAILED"
+    CANCELLED = "CANCELLED", "CANCELLED"
 
 
 OPEN = (Status.PENDING, Status.RUNNING)
@@ -46,15 +46,15 @@ class Review(models.Model):
 
     id = models.UUIDField(primary_key=True, editable=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="reviews")
-    agent = models.CharField(max_length=100)
+    agent = models.CharField(max_length=40, choices=Agent.choices)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
-    answers = models.JSONField(default=list, editable=False)  # those about each paragraph, as they come in
-    grade = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
+    answers = models.JSONField(default=list)  # a list for each paragraph, as they come in
+    grade = models.PositiveSmallIntegerField(null=True)
     summary = models.TextField(blank=True)
     error = models.TextField(blank=True)
     tokens = models.PositiveIntegerField(default=0)
-    cost = models.DecimalField("cost in USD", max_digits=12, decimal_places=6, null=True, blank=True)
-    cost_asked_at = models.DateTimeField(null=True, editable=False)
+    cost = models.DecimalField("cost in USD", max_digits=12, decimal_places=6, null=True)
+    cost_asked_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -64,11 +64,6 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent} on {self.document}"
-
-    @property
-    def calls(self) -> int:
-        """How often the model has answered."""
-        return sum(len(answers) for answers in self.answers)
 
     def begin(self) -> None:
         self.status, self.error = Status.RUNNING, ""
@@ -86,12 +81,3 @@ class Review(models.Model):
         self.summary = "\n".join(answer["text"] for answer in said)
         self.status = Status.COMPLETED
         self.save(update_fields=["grade", "summary", "status", "updated_at"])
-
-    def end(self, status: Status, reason: str) -> bool:
-        """Only if nobody else has changed it since it was read."""
-        unchanged = Review.objects.filter(pk=self.pk, updated_at=self.updated_at)
-        return bool(unchanged.update(status=status, error=reason, updated_at=timezone.now()))
-
-
-def subject_of(document: int) -> str:
-    return f"document {document}"
