@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SCRAPERS, SEARCHES = 2, 8
 
 
-@pytest.mark.spec("A1.5", "S1.7", "S1.8", "S1.11", "S1.R4")
+@pytest.mark.spec("A1.5", "S1.8", "S1.11", "S1.R4")
 def test_of_two_pulls_at_once_one_has_the_search_and_the_same_report_twice_counts_once(searching: Searching) -> None:
     for _ in range(3):
         run = find_leads.enqueue(trade="bakeries", city="Bremen")
@@ -38,6 +39,23 @@ def test_of_two_pulls_at_once_one_has_the_search_and_the_same_report_twice_count
         assert (job.progress_count, job.result_count, job.attempts) == (1, 1, 1)
         searching.hand.report(won["job_id"], won["token"], done=True)
     assert Lead.objects.count() == 3
+
+
+@pytest.mark.spec("S1.13")
+def test_two_searches_that_find_the_same_at_once_count_each_lead_once(searching: Searching) -> None:
+    find_leads.enqueue_many([{"trade": "bakeries", "city": "Bremen"}] * 2)
+    pulled = [searching.hand.pull(name)["job"] for name in ("first", "second")]
+    names = [f"Baker {number}" for number in range(200)]
+    found = [{"key": name, "data": {"name": name, "trade": "bakeries", "city": "Bremen"}} for name in names]
+
+    def report(job: dict[str, Any], items: list[dict[str, Any]]) -> int:
+        return searching.hand.report(job["job_id"], job["token"], items=items)["added"]
+
+    with ThreadPoolExecutor(2) as both:
+        added = list(both.map(report, pulled, (found, found[::-1])))
+
+    assert sum(added) == Lead.objects.count() == 200
+    assert [Lead.objects.filter(run_id=job["job_id"]).count() for job in pulled] == added
 
 
 @pytest.mark.spec("A1.5", "S1.8")

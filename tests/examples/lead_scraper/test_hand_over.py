@@ -37,12 +37,16 @@ def test_a_silent_scrapers_search_is_anothers_when_its_lease_is_over(
     began, hand = timezone.now(), searching.hand
     searching.clock.put(began)
     first = hand.pull("first")["job"]
-    assert (first["lease_sec"], live().lease_expires_at) == (180, began + 180 * SECOND)
+    claimed = live()
+    assert (claimed.state, claimed.attempts, str(claimed.token)) == ("running", 1, first["token"])
+    assert (first["lease_sec"], claimed.lease_expires_at) == (180, began + 180 * SECOND)
     assert searching.finds_nothing("second", began + 99 * SECOND)
 
     searching.clock.put(began + 100 * SECOND)
     hand.report(first["job_id"], first["token"], items=[entry("Ann")], cursor="3", extend_lease_sec=120)
-    assert (live().lease_expires_at, live().cursor) == (began + 220 * SECOND, "3")
+    reported = live()
+    assert (reported.progress_count, reported.result_count, reported.cursor) == (1, 1, "3")
+    assert (reported.last_progress_at, reported.lease_expires_at) == (began + 100 * SECOND, began + 220 * SECOND)
     assert searching.finds_nothing("second", began + 179 * SECOND)
     assert searching.finds_nothing("second", began + 219 * SECOND)
 
