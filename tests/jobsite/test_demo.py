@@ -10,7 +10,6 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -31,11 +30,12 @@ LIVELY = {
 }
 
 
-@pytest.fixture
-def demo(tmp_path: Path) -> Iterator[Demo]:
-    with running_demo(tmp_path) as started:
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """One for all tests: the last one stops it."""
+    with running_demo(tmp_path_factory.mktemp("demo")) as started:
         yield started
-    sys.stdout.write(started.output)  # shown where the test failed
+    sys.stdout.write(started.output)  # shown where the last test failed
 
 
 def is_alive(pid: int) -> bool:
@@ -49,24 +49,6 @@ def is_alive(pid: int) -> bool:
 def page_at(address: str) -> str:
     with urllib.request.urlopen(address) as answer:
         return answer.read().decode()
-
-
-def test_the_demo_shows_its_jobs_at_work_and_ctrl_c_ends_all_of_it(demo: Demo) -> None:
-    address = until(demo.address)
-    until(lambda: demo.ended() >= LIVELY, seconds=90)
-    assert "charge" in page_at(f"{address}now/")
-    assert "Django administration" in page_at(f"{address}admin/")
-    assert re.search(r"Beside it +DEBUG=1 DATABASE_URL='sqlite:\S+' \S+ manage.py jobs status", demo.output)
-    children = demo.children()
-    assert {"runserver", "runworker", "runscheduler"} < set(children)
-
-    asked = time.monotonic()
-    os.killpg(demo.process.pid, signal.SIGINT)
-
-    assert demo.process.wait(STOP_SECONDS) == 0, demo.output
-    assert time.monotonic() - asked < STOP_SECONDS
-    assert not any(map(is_alive, children.values()))
-    assert "Traceback" not in demo.output
 
 
 def test_the_demo_prints_a_login_that_works(demo: Demo) -> None:
@@ -98,3 +80,21 @@ def test_without_debug_there_is_no_demo() -> None:
 
     assert refused.returncode == 1
     assert "set DEBUG=1" in refused.stderr
+
+
+def test_the_demo_shows_its_jobs_at_work_and_ctrl_c_ends_all_of_it(demo: Demo) -> None:
+    address = until(demo.address)
+    until(lambda: demo.ended() >= LIVELY, seconds=90)
+    assert "/admin/jobs_app/run/" in page_at(f"{address}now/")
+    assert "Django administration" in page_at(f"{address}admin/")
+    assert re.search(r"Beside it +DEBUG=1 DATABASE_URL='sqlite:\S+' \S+ manage.py jobs status", demo.output)
+    children = demo.children()
+    assert {"runserver", "runworker", "runscheduler"} < set(children)
+
+    asked = time.monotonic()
+    os.killpg(demo.process.pid, signal.SIGINT)
+
+    assert demo.process.wait(STOP_SECONDS) == 0, demo.output
+    assert time.monotonic() - asked < STOP_SECONDS
+    assert not any(map(is_alive, children.values()))
+    assert "Traceback" not in demo.output
