@@ -55,8 +55,8 @@ class DocumentAdmin(ReviewPages):
         return None if document.grade is None else round(document.grade)
 
     @admin.display(description="cost in USD", ordering="cost")
-    def cost(self, document: Any) -> Any:
-        return document.cost
+    def cost(self, document: Any) -> str | None:
+        return None if document.cost is None else f"{document.cost:.6f}"
 
     @admin.display(description="jobs")
     def jobs(self, document: Document) -> str:
@@ -72,9 +72,10 @@ class DocumentAdmin(ReviewPages):
 class ReviewAdmin(ReviewPages):
     """Somebody asks for a review; what the model found is not changed by hand."""
 
-    list_display = ("document", "agent", "status", "grade", "tokens", "cost", "run", "created_at")
-    list_filter = ("status", "agent", "document")
+    list_display = ("document", "agent", "status", "grade", "cost", "run", "created_at")
+    list_filter = ("status", "agent")
     list_select_related = ("document",)
+    search_fields = ("document__title",)
     actions = ("repeat", "cancel")
 
     def get_fields(self, request: HttpRequest, obj: Review | None = None) -> tuple[str, ...]:

@@ -15,10 +15,10 @@ LONGEST_CALL = minutes(3)  # of one call to the model
 
 
 class Agent(TextChoices):
-    SPELLING = "spelling-grammar"
-    LINKS = "simple-link-verifier"
-    FALLACIES = "fallacy-check"
-    FALLACY_JURY = "multi-fallacy-eval"
+    SPELLING_GRAMMAR = "spelling-grammar"
+    SIMPLE_LINK_VERIFIER = "simple-link-verifier"
+    FALLACY_CHECK = "fallacy-check"
+    MULTI_FALLACY_EVAL = "multi-fallacy-eval"
     AGENTIC = "agentic"
     READABILITY = "readability"
 
@@ -26,10 +26,10 @@ class Agent(TextChoices):
 # Listed by somebody who knows the agent, so even the one above the longest stands as it is.
 TIMEOUTS: Mapping[str, float] = MappingProxyType(
     {
-        Agent.SPELLING.value: minutes(6),
-        Agent.LINKS.value: minutes(8),
-        Agent.FALLACIES.value: minutes(10),
-        Agent.FALLACY_JURY.value: minutes(15),
+        Agent.SPELLING_GRAMMAR.value: minutes(6),
+        Agent.SIMPLE_LINK_VERIFIER.value: minutes(8),
+        Agent.FALLACY_CHECK.value: minutes(10),
+        Agent.MULTI_FALLACY_EVAL.value: minutes(15),
         Agent.AGENTIC.value: minutes(120),
     }
 )
@@ -37,10 +37,10 @@ TIMEOUTS: Mapping[str, float] = MappingProxyType(
 # Asked about each paragraph, all of them at once.
 QUESTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        Agent.SPELLING.value: ("spelling", "grammar"),
-        Agent.LINKS.value: ("links",),
-        Agent.FALLACIES.value: ("fallacies",),
-        Agent.FALLACY_JURY.value: ("fallacies", "evidence", "tone"),
+        Agent.SPELLING_GRAMMAR.value: ("spelling", "grammar"),
+        Agent.SIMPLE_LINK_VERIFIER.value: ("links",),
+        Agent.FALLACY_CHECK.value: ("fallacies",),
+        Agent.MULTI_FALLACY_EVAL.value: ("fallacies", "evidence", "tone"),
         Agent.AGENTIC.value: ("plan", "research", "verdict"),
         Agent.READABILITY.value: ("readability",),
     }

@@ -20,10 +20,10 @@ TEXTS = {
 }
 
 WANTED = (
-    ("On oaks", Agent.SPELLING),
-    ("On oaks", Agent.FALLACY_JURY),
+    ("On oaks", Agent.SPELLING_GRAMMAR),
+    ("On oaks", Agent.MULTI_FALLACY_EVAL),
     ("On busy models", Agent.READABILITY),
-    ("On locked doors", Agent.FALLACIES),
+    ("On locked doors", Agent.FALLACY_CHECK),
     ("On patience", Agent.READABILITY),
 )
 

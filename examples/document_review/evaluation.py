@@ -25,7 +25,8 @@ def evaluate(review: Review) -> None:
         job.check_timeout()
         review.keep(_answers_about(paragraphs[number], review))
         job.progress(number + 1, len(paragraphs), message=f"read paragraph {number + 1}")
-        job.save_meta(tokens=review.tokens, thinking=_thoughts(review))
+        # Not under "tokens": what is called so looks like a secret, and pages hide it.
+        job.save_meta(usage=review.tokens, thinking=_thoughts(review))
     review.complete()
 
 

@@ -31,7 +31,7 @@ def evaluate_document(document: Annotated[int, "The number of a document."], age
     )
     if review.status != Status.COMPLETED:  # as it is where a worker was killed between that and the run's own end
         evaluation.evaluate(review)
-    return {"grade": review.grade, "tokens": review.tokens}
+    return {"grade": review.grade}
 
 
 @job(

@@ -29,7 +29,9 @@ def test_lines_of_two_documents_at_once_name_their_own_job_and_a_cancelled_one_i
     unwanted = request_review(write("On nothing"), Agent.READABILITY, "ada")
     assert cancel_reviews([unwanted], "ada", "a mistake")
     reviews = {
-        title: request_review(write(title, "First.", "Second.", moves="hold, hold, hold"), Agent.FALLACY_JURY, "ada")
+        title: request_review(
+            write(title, "First.", "Second.", moves="hold, hold, hold"), Agent.MULTI_FALLACY_EVAL, "ada"
+        )
         for title in ("On oaks", "On elms")
     }
     worker = site.start_worker()

@@ -39,7 +39,7 @@ def act(client: Client, page: str, action: str, *chosen: Any) -> str:
 def test_a_review_is_run_again_as_a_new_one_and_the_old_one_stays(
     model: AtModel, write: Write, operator: Client
 ) -> None:
-    review = request_review(write("On oaks", moves="404"), Agent.LINKS, "ada")
+    review = request_review(write("On oaks", moves="404"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     run_jobs(raise_errors=False)
 
     assert "Reviews on their way: 1." in act(operator, REVIEWS, "repeat", review)
@@ -62,9 +62,9 @@ def test_all_reviews_of_a_document_are_run_again_the_newest_of_each_agent(
     model: AtModel, write: Write, operator: Client
 ) -> None:
     document, other = write("On oaks"), write("On elms")
-    for agent in (Agent.LINKS, Agent.LINKS, Agent.SPELLING):
+    for agent in (Agent.SIMPLE_LINK_VERIFIER, Agent.SIMPLE_LINK_VERIFIER, Agent.SPELLING_GRAMMAR):
         request_review(document, agent, "ada")
-    request_review(other, Agent.LINKS, "ada")
+    request_review(other, Agent.SIMPLE_LINK_VERIFIER, "ada")
     run_jobs()
 
     assert "Reviews on their way: 2." in act(operator, DOCUMENTS, "repeat", document)
@@ -81,7 +81,7 @@ def test_all_reviews_of_a_document_are_run_again_the_newest_of_each_agent(
 def test_one_that_waits_for_another_attempt_is_due_now_and_stays_the_same_review(
     model: AtModel, write: Write, operator: Client
 ) -> None:
-    review = request_review(write("On oaks", moves="503"), Agent.LINKS, "ada")
+    review = request_review(write("On oaks", moves="503"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     run_jobs(raise_errors=False)
 
     assert "Reviews on their way: 1." in act(operator, REVIEWS, "repeat", review)
@@ -94,9 +94,9 @@ def test_one_that_waits_for_another_attempt_is_due_now_and_stays_the_same_review
 def test_one_that_waits_is_cancelled_and_one_that_has_ended_says_so(
     model: AtModel, write: Write, operator: Client
 ) -> None:
-    ended = request_review(write("On elms"), Agent.LINKS, "ada")
+    ended = request_review(write("On elms"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     run_jobs()
-    waiting = request_review(write("On oaks"), Agent.LINKS, "ada")
+    waiting = request_review(write("On oaks"), Agent.SIMPLE_LINK_VERIFIER, "ada")
 
     page = act(operator, REVIEWS, "cancel", ended, waiting)
 
@@ -117,6 +117,7 @@ def test_somebody_asks_for_a_review_and_reads_what_came_of_it(model: AtModel, wr
     review = Review.objects.get()
     assert Job.objects.get().pk == review.pk
     run_jobs()
+    assert "On oaks" in operator.get(reverse(REVIEWS), {"document__id__exact": document.pk}).text
     page = operator.get(reverse("admin:document_review_review_change", args=[review.pk])).text
     assert "readability: 3 words read." in page
     assert reverse("admin:jobs_app_run_detail", args=[review.pk]) in page
@@ -127,7 +128,7 @@ def test_somebody_asks_for_a_review_and_reads_what_came_of_it(model: AtModel, wr
 
 
 def test_who_may_only_look_repeats_and_cancels_nothing(model: AtModel, write: Write, client: Client) -> None:
-    review = request_review(write("On oaks"), Agent.LINKS, "ada")
+    review = request_review(write("On oaks"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     viewer = User.objects.create_user("joan", is_staff=True)
     viewer.user_permissions.set(Permission.objects.filter(codename__in=["view_review", "view_document", "add_review"]))
     client.force_login(viewer)

@@ -37,7 +37,7 @@ def left(review: Review, status: str, minutes: float) -> Review:
 
 
 def orphan(document: Document, status: str, minutes: float) -> Review:
-    return left(Review.objects.create(pk=uuid4(), document=document, agent=Agent.LINKS), status, minutes)
+    return left(Review.objects.create(pk=uuid4(), document=document, agent=Agent.SIMPLE_LINK_VERIFIER), status, minutes)
 
 
 def reconciled() -> dict[str, int]:
@@ -67,10 +67,10 @@ def test_reconciliation_comes_every_minute_and_costs_every_30_seconds_one_at_a_t
 ) -> None:
     site, model = make_reviews()
     model_program = site.programs[-1]
-    dropped = left(request_review(write("On elms"), Agent.LINKS, "ada"), "PENDING", 11)
+    dropped = left(request_review(write("On elms"), Agent.SIMPLE_LINK_VERIFIER, "ada"), "PENDING", 11)
     control.cancel([dropped.pk], "ada", "from the page of its run")
     lost = orphan(write("On yews"), "RUNNING", 35)
-    review = request_review(write("On oaks"), Agent.LINKS, "ada")
+    review = request_review(write("On oaks"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     site.start_worker()
     until_ended(review.pk)
 
@@ -133,10 +133,10 @@ def test_what_runs_for_less_than_30_minutes_or_waits_for_less_than_10_is_not_sta
 def test_one_whose_run_waits_runs_or_waits_for_another_attempt_is_left_alone_however_old_it_is(
     model: AtModel, write: Write
 ) -> None:
-    retrying = request_review(write("On elms", moves="503"), Agent.LINKS, "ada")
+    retrying = request_review(write("On elms", moves="503"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     run_jobs(raise_errors=False)
     left(retrying, "RUNNING", 1000)
-    waiting = left(request_review(write("On oaks"), Agent.LINKS, "ada"), "PENDING", 1000)
+    waiting = left(request_review(write("On oaks"), Agent.SIMPLE_LINK_VERIFIER, "ada"), "PENDING", 1000)
 
     assert reconciled() == {"ended": 0, "live": 2}
 
@@ -145,7 +145,7 @@ def test_one_whose_run_waits_runs_or_waits_for_another_attempt_is_left_alone_how
 
 @pytest.mark.spec("S3.20", "S3.R4")
 def test_one_whose_run_failed_while_nobody_was_told_says_why(model: AtModel, write: Write) -> None:
-    review = request_review(write("On oaks", moves="503"), Agent.LINKS, "ada")
+    review = request_review(write("On oaks", moves="503"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     run_jobs(raise_errors=False)
     control.fail([review.pk], "ada", "no use")
     left(review, "RUNNING", 35)

@@ -65,7 +65,7 @@ def test_reviews_end_as_their_errors_want_it(make_reviews: Callable[..., tuple[S
     busy = write("busy", moves="429, 503")
     hopeless = [write(line, moves=line) for line in ONE_TRY]
     for document in (recovers, gives_up, busy, *hopeless):
-        request_review(document, Agent.FALLACIES, "ada")
+        request_review(document, Agent.FALLACY_CHECK, "ada")
     slow = write("slow", "1", "2", "3", "4", moves=", ".join([f"slow {1.5 * MINUTE}"] * 4))
     request_review(slow, Agent.READABILITY, "ada")
     assert set(Review.objects.values_list("status", flat=True)) == {"PENDING"}
@@ -95,7 +95,7 @@ def test_reviews_end_as_their_errors_want_it(make_reviews: Callable[..., tuple[S
 
 @pytest.mark.spec("A3.1", "S3.14", "S3.21", "S3.R1")
 def test_the_waits_are_of_one_two_and_four_minutes_and_up_to_twice_that(model: AtModel, write: Write) -> None:
-    review = request_review(write("On oaks", moves="drop, 429, 503"), Agent.FALLACIES, "ada")
+    review = request_review(write("On oaks", moves="drop, 429, 503"), Agent.FALLACY_CHECK, "ada")
 
     with freeze_clock() as clock:
         for attempt, shortest in enumerate((minutes(1), minutes(2), minutes(4)), start=1):
@@ -114,14 +114,14 @@ def test_the_waits_are_of_one_two_and_four_minutes_and_up_to_twice_that(model: A
 def test_a_review_and_its_run_have_one_id_and_the_run_tells_what_the_model_said_and_thought(
     model: AtModel, write: Write
 ) -> None:
-    review = request_review(write("On oaks", "Oaks live long.", "They drop acorns."), Agent.SPELLING, "ada")
+    review = request_review(write("On oaks", "Oaks live long.", "They drop acorns."), Agent.SPELLING_GRAMMAR, "ada")
 
     [run] = run_jobs()
 
     review.refresh_from_db()
     stored = JobRun.objects.get(pk=review.pk)
-    assert (review.status, run.result) == ("COMPLETED", {"grade": review.grade, "tokens": review.tokens})
-    assert stored.meta["tokens"] == review.tokens > 0
+    assert (review.status, run.result) == ("COMPLETED", {"grade": review.grade})
+    assert stored.meta["usage"] == review.tokens > 0
     assert stored.meta["thinking"][:2] == [
         "Let me look at the spelling of 3 words.",
         "Let me look at the grammar of 3 words.",
