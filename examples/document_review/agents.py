@@ -1,4 +1,4 @@
-"""Who reviews: what each agent asks about a paragraph, and how long its review of a document may take."""
+"""Who reviews: what each agent asks about a paragraph, and what its review of a document may take."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from examples.pace import minutes
 USUAL_TIMEOUT = minutes(4)  # of an agent that is not listed
 LONGEST_TIMEOUT = minutes(20)  # of all that are not listed
 LONGEST_CALL = minutes(3)  # of one call to the model
+LISTED_PRICE = 0.000015  # USD for a token
 
 
 class Agent(TextChoices):

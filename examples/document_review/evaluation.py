@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 
 from examples.document_review import model_client
-from examples.document_review.agents import LONGEST_CALL, QUESTIONS
+from examples.document_review.agents import LISTED_PRICE, LONGEST_CALL, QUESTIONS
 from examples.document_review.model_client import Question
 from examples.document_review.models import Review
 from jobs_app import current_job
@@ -25,8 +25,7 @@ def evaluate(review: Review) -> None:
         job.check_timeout()
         review.keep(_answers_about(paragraphs[number], review))
         job.progress(number + 1, len(paragraphs), message=f"read paragraph {number + 1}")
-        # Not under "tokens": what is called so looks like a secret, and pages hide it.
-        job.save_meta(usage=review.tokens, thinking=_thoughts(review))
+        _tell(review)
     review.complete()
 
 
@@ -47,5 +46,8 @@ def _ask(question: Question) -> dict[str, Any]:
     return answer
 
 
-def _thoughts(review: Review) -> list[str]:
-    return [answer["thinking"] for answers in review.answers for answer in answers]
+def _tell(review: Review) -> None:
+    """What operators see on the page of the run. Not "tokens": what is called so looks like a secret, and is hidden."""
+    thoughts = [answer["thinking"] for answers in review.answers for answer in answers]
+    cost = f"{review.tokens * LISTED_PRICE:.6f}"  # what is billed is known later: see `costs.py`
+    current_job().save_meta(usage=review.tokens, estimated_cost=cost, thinking=thoughts)

@@ -122,6 +122,7 @@ def test_a_review_and_its_run_have_one_id_and_the_run_tells_what_the_model_said_
     stored = JobRun.objects.get(pk=review.pk)
     assert (review.status, run.result) == ("COMPLETED", {"grade": review.grade})
     assert stored.meta["usage"] == review.tokens > 0
+    assert stored.meta["estimated_cost"] == f"{review.tokens * 0.000015:.6f}"
     assert stored.meta["thinking"][:2] == [
         "Let me look at the spelling of 3 words.",
         "Let me look at the grammar of 3 words.",
