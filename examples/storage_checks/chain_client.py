@@ -27,19 +27,21 @@ def listed_providers() -> list[dict[str, Any]]:
     return listed
 
 
-def store_and_prove(provider: str, seconds: float) -> dict[str, str]:
+def store_and_prove(provider: str, seconds: float) -> str:
+    """The piece that it stored."""
     return _checked("deals", provider, seconds)
 
 
-def fetch_and_compare(provider: str, seconds: float) -> dict[str, str]:
+def fetch_and_compare(provider: str, seconds: float) -> str:
+    """The piece that it gave back."""
     return _checked("retrievals", provider, seconds)
 
 
-def _checked(path: str, provider: str, seconds: float) -> dict[str, str]:
+def _checked(path: str, provider: str, seconds: float) -> str:
     told: dict[str, str] = _ask(path, {"provider": provider}, seconds)
     if "error" in told:  # with status 200, as if that were an answer
         raise CheckFailed(f"{provider}: {told['error']}")
-    return told
+    return told["piece"]
 
 
 def _ask(path: str, body: dict[str, Any] | None = None, seconds: float = PATIENCE_SECONDS) -> Any:

@@ -17,7 +17,7 @@ from jobs_app import current_job, job, subjects
 SPREAD = minutes(60 * KNOBS.job_catchup_spread_hours)
 MEASURED_EVERY = max(1, round(3600 / per_hour(KNOBS.metrics_per_hour)))  # seconds
 WEEK = minutes(7 * 24 * 60)
-Check = Callable[[str, float], dict[str, str]]
+Check = Callable[[str, float], str]
 
 
 @subjects("deal", "retrieval")
@@ -36,9 +36,8 @@ def tested_providers() -> QuerySet[Provider]:
     per_hour=per_hour(KNOBS.deals_per_sp_per_hour),
     spread=SPREAD,
     timeout=minutes(KNOBS.deal_timeout_seconds / 60),
-    concurrency_per_process=KNOBS.deal_max_concurrency,
 )
-def deal(provider: str) -> dict[str, str]:
+def deal(provider: str) -> str:
     """Stores data with the provider, and has it proved."""
     return _check(chain_client.store_and_prove, provider)
 
@@ -51,9 +50,8 @@ def deal(provider: str) -> dict[str, str]:
     per_hour=per_hour(KNOBS.retrievals_per_sp_per_hour),
     spread=SPREAD,
     timeout=minutes(KNOBS.retrieval_timeout_seconds / 60),
-    concurrency_per_process=KNOBS.retrieval_max_concurrency,
 )
-def retrieval(provider: str) -> dict[str, str]:
+def retrieval(provider: str) -> str:
     """Fetches what the provider stored."""
     return _check(chain_client.fetch_and_compare, provider)
 
@@ -67,7 +65,8 @@ def retrieval(provider: str) -> dict[str, str]:
 )
 def metrics(interval_seconds: int) -> int:
     """Sums up how the checks of the last interval went."""
-    until = current_job().claimed.slot_at or timezone.now()
+    running = current_job().claimed
+    until = running.slot_at or running.queued_at
     return measuring.measure(until - timedelta(seconds=interval_seconds), until)
 
 
@@ -83,8 +82,8 @@ def providers_refresh() -> str:
     return registry.sync()
 
 
-def _check(check: Check, provider: str) -> dict[str, str]:
+def _check(check: Check, provider: str) -> str:
     """A job may have waited for long, or met somebody who blocked its provider meanwhile."""
     if not Provider.objects.tested().filter(pk=provider).exists():
-        return {measuring.SKIPPED: f"{provider} is not tested any more"}
+        return f"{measuring.SKIPPED}: {provider} is not tested any more"
     return check(provider, current_job().remaining(limit=minutes(KNOBS.deal_timeout_seconds / 60)))

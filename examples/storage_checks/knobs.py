@@ -26,8 +26,6 @@ class Knobs:
     metrics_per_hour: float = _from(0.001, 2.0, 3, hint=RATE)
     deal_timeout_seconds: float = _from(120, 360.0, hint="A sound provider may need so long.")
     retrieval_timeout_seconds: float = _from(60, 60.0, hint="A sound provider may need so long.")
-    deal_max_concurrency: int = _from(1, 10)  # of the slots of one worker process
-    retrieval_max_concurrency: int = _from(1, 10)
     job_catchup_spread_hours: float = _from(0, 3.0, hint="0 does not spread.")
     metrics_keep_days: float = _from(1, 90.0)
     use_only_approved_providers: bool = True
