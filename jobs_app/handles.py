@@ -39,7 +39,7 @@ class NewRun:
     result: Any = None
     error = ""
     cursor = ""
-    progress_count = 0
+    progress_count = result_count = 0
     target_count: int | None = None
     progress_message = ""
     last_progress_at: datetime | None = None
@@ -120,9 +120,11 @@ class RunHandle:
 
     @property
     def progress(self) -> Progress:
+        from jobs_app.insights.runs import reached
+
         run = self._run
         return Progress(
-            count=run.progress_count,
+            count=reached(run),
             total=run.target_count,
             cursor=run.cursor,
             message=run.progress_message,

@@ -139,6 +139,16 @@ def test_progress_is_what_the_handler_last_said(report: Any) -> None:
 
 
 @pytest.mark.django_db
+def test_progress_towards_a_target_is_in_new_results() -> None:
+    @job(remote=True, target="wanted")
+    def find(wanted: int) -> None: ...
+
+    run = find.enqueue(wanted=30)
+    change(run, progress_count=34, result_count=28, target_count=30)
+    assert (run.refresh().progress.count, run.progress.total) == (28, 30)
+
+
+@pytest.mark.django_db
 def test_wait_reads_until_the_run_has_ended(report: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run = report.enqueue()
     naps: list[float] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from jobs_app.insights.runs import label_of, status_of
+from jobs_app.insights.runs import label_of, reached, status_of
 from jobs_app.insights.waiting import Reason
 from jobs_app.lifecycle.overdue import overdue_seconds
 from jobs_app.models import JobAttempt
@@ -85,7 +85,7 @@ def _progress(run: Any) -> dict[str, Any]:
     if run.last_progress_at is None:
         return {}
     return {
-        "count": run.progress_count,
+        "count": reached(run),
         "total": run.target_count,
         "message": run.progress_message,
         "cursor": run.cursor,

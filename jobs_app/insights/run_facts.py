@@ -61,6 +61,10 @@ class RunFacts:
         return self.run.state == State.RUNNING
 
     @property
+    def reached(self) -> int:
+        return runs.reached(self.run)
+
+    @property
     def counted_attempts(self) -> int:
         return self.run.attempts - self.run.free_attempts
 

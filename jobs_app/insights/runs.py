@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -51,3 +52,9 @@ def label_of(job_type: str, status: str) -> str:
     """The word that the job type's preset has for a status; the status itself where it has none."""
     known = registry.find(job_type)
     return status if known is None or known.preset is None else known.preset.label(status)
+
+
+def reached(run: Any) -> int:
+    """How many of its target: where a job type has one, what counts is new results and not all that was sent."""
+    known = registry.find(run.job_type)
+    return run.progress_count if known is None or known.target is None else run.result_count

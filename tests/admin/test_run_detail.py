@@ -231,6 +231,7 @@ def test_a_running_one_tells_how_it_is(visitor: Visitor, url: Any, charge: Any) 
         assert "c-14" in text
         assert "held" in text
         assert "stands still" not in text
+        assert " sent)" not in text
     with at(40):  # three heartbeats missed
         assert "It stands still" in visitor().get(url(run)).text
         alive(worker)
@@ -238,6 +239,16 @@ def test_a_running_one_tells_how_it_is(visitor: Visitor, url: Any, charge: Any) 
     with at(66):  # past its timeout and the grace after it
         alive(worker)
         assert "Overdue" in visitor().get(url(run)).text
+
+
+def test_the_bar_of_a_remote_one_is_of_the_results_that_its_target_wants(visitor: Visitor, url: Any) -> None:
+    @job(remote=True, target="wanted")
+    def find(wanted: int) -> None: ...
+
+    run = find.enqueue(wanted=30)
+    Job.objects.update(progress_count=34, result_count=28, target_count=30, last_progress_at=T)
+    text = " ".join(visitor().get(url(run)).text.split())
+    assert '<progress max="30" value="28" aria-label="Progress"></progress> 28 / 30 (34 sent)' in text
 
 
 def test_a_running_one_that_was_asked_to_stop_says_so(visitor: Visitor, url: Any, charge: Any) -> None:
