@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 import pytest
+from django.core.management import call_command
 
 from examples.local_server import HOST, serve
 from examples.storage_checks import chain_client, registry
 from examples.storage_checks.chain import Chain, listed
 from examples.storage_checks.models import Provider
 from jobs_app.models import Job, ScheduleState
+from jobs_app.testing import freeze_clock
 from tests.examples.site import Site
 
 A, B = "main:A", "main:B"
@@ -62,6 +64,12 @@ def providers(chain: ChainHere) -> list[str]:
 def tick(site: Site, at: datetime, **variables: str) -> str:
     """`runscheduler --once` at this moment."""
     return site.manage("runscheduler", "--once", at=at, **variables)
+
+
+def tick_here(at: datetime) -> None:
+    """The same in this process, which takes no time."""
+    with freeze_clock(at):
+        call_command("runscheduler", "--once")
 
 
 def after(seconds: float) -> datetime:

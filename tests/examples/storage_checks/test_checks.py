@@ -139,3 +139,17 @@ def test_old_measurements_are_deleted_and_young_ones_stay(providers: list[str]) 
 
     assert [run.result for run in run_jobs(job_types=metrics_cleanup)] == [1]
     assert Measurement.objects.count() == 1
+
+
+@pytest.mark.spec("S0.R15")
+def test_a_job_of_a_type_that_nobody_knows_waits_and_keeps_nobody_from_working(
+    chain: ChainHere, providers: list[str]
+) -> None:
+    """It may be one of another release; the page of stale runs tells of it."""
+    unknown = deal.enqueue(provider=A)
+    Job.objects.update(job_type="deal-of-tomorrow")
+    known = deal.enqueue(provider=A)
+
+    run_jobs()
+
+    assert (unknown.refresh().status, known.refresh().status) == ("queued", "succeeded")

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.db.models import QuerySet
+from django.test import override_settings
 
 from examples.storage_checks.chain import listed
 from jobs_app.lifecycle import control
@@ -18,7 +19,7 @@ from jobs_app.registry import registry
 from jobs_app.scheduler.tick import tick as take_turns
 from jobs_app.testing import freeze_clock
 from tests.examples.site import Site
-from tests.examples.storage_checks.conftest import A, ChainHere, T, after, row, starts, tick
+from tests.examples.storage_checks.conftest import A, ChainHere, T, after, row, starts, tick, tick_here
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,13 +30,13 @@ HOUR = 3600
 def test_three_hours_without_a_scheduler_come_under_the_cap_and_spread(
     make_checks: Callable[..., Site], chain: ChainHere
 ) -> None:
-    """Deals come back every 15 minutes, retrievals every 30."""
+    """Deals come back every 15 minutes, and retrievals every 30, since somebody wanted fewer."""
     chain.registry = [listed("main", "A", 1)]
-    site = make_checks(RETRIEVALS_PER_SP_PER_HOUR="2")
-    tick(site, after(-3.5 * HOUR))
-    tick(site, after(-3.25 * HOUR))
+    tick_here(after(-3.25 * HOUR))
+    control.change_schedule(("retrieval", A, ""), "ann", "fewer", from_slot=after(-3 * HOUR), per_hour=2)
     assert (row("deal", A).next_run_at, row("retrieval", A).next_run_at) == (after(-3 * HOUR), after(-3 * HOUR))
 
+    site = make_checks()
     tick(site, T)
     assert starts("deal", A, T) == [1080 * place for place in range(10)]
     assert starts("retrieval", A, T) == [0, 1543, 3086, 4629, 6172, 7715, 9258]
@@ -54,12 +55,11 @@ def test_a_rate_of_one_a_second_is_caught_up_by_three_and_moves_by_three(
     make_checks: Callable[..., Site], chain: ChainHere
 ) -> None:
     """Twenty an hour, in hours of twenty seconds."""
-    spread = {"JOB_CATCHUP_MAX_ENQUEUE": "3", "JOB_CATCHUP_SPREAD_HOURS": "180", "DEALS_PER_SP_PER_HOUR": "20"}
-    site = make_checks(minute=1 / 3, **spread)
-    tick(site, after(-1))
+    tick_here(after(-900))
     assert row("deal", A).next_run_at == T
 
-    tick(site, after(10))
+    given = {"JOB_CATCHUP_MAX_ENQUEUE": "3", "JOB_CATCHUP_SPREAD_HOURS": "180", "DEALS_PER_SP_PER_HOUR": "20"}
+    tick(make_checks(minute=1 / 3, **given), after(10))
 
     assert starts("deal", A, after(10)) == [0, 1200, 2400]
     assert row("deal", A).next_run_at == after(3)
@@ -101,10 +101,10 @@ def test_two_deployments_stand_apart_by_their_phase_and_start_at_random_within_t
     make_checks: Callable[..., Site], chain: ChainHere
 ) -> None:
     """Each has a database of its own: here the second has that of the first, without its schedules."""
-    jittered = {"JOB_ENQUEUE_JITTER_SECONDS": "300"}
-    tick(make_checks(**jittered), T)
+    with override_settings(JOBS={"SCHEDULE_JITTER_SECONDS": 300}):
+        tick_here(T)
     _checks().delete()
-    tick(make_checks(JOB_SCHEDULE_PHASE_SECONDS="1200", **jittered), after(1))
+    tick(make_checks(JOB_SCHEDULE_PHASE_SECONDS="1200", JOB_ENQUEUE_JITTER_SECONDS="300"), after(1))
     first = Job.objects.filter(queue="sp.work")
     assert {each.slot_at for each in first} == {T}
     late = [(each.run_at - each.queued_at).total_seconds() for each in first]
