@@ -26,7 +26,7 @@ from tests.waiting import until
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls("jobsite.urls")]
 
 
-@pytest.mark.spec("A0.5", "S0.4", "S0.36", "S0.37", "S0.38")
+@pytest.mark.spec("A0.5", "S0.4", "S0.38")
 def test_two_workers_with_twenty_slots_never_ask_a_provider_for_two_things_at_once(
     make_checks: Callable[..., Site], chain: ChainHere, providers: list[str]
 ) -> None:

@@ -29,7 +29,7 @@ def made() -> int:
     return ScheduleState.objects.filter(last_run_at__isnull=False).count()
 
 
-@pytest.mark.spec("A0.8", "S0.12", "S0.33", "S0.34", "S0.35", "S0.45", "S0.R19")
+@pytest.mark.spec("A0.8", "S0.33", "S0.34", "S0.35", "S0.45", "S0.R19")
 def test_web_and_scheduler_run_nothing_workers_enqueue_nothing_and_nobody_does_where_it_is_switched_off(
     make_checks: Callable[..., Site], chain: ChainHere
 ) -> None:
