@@ -65,6 +65,9 @@ def test_the_page_about_installation_has_the_same_options() -> None:
     assert names["DATABASES"]["default"]["OPTIONS"] == SQLITE_OPTIONS
 
 
-@pytest.mark.parametrize("path", re.findall(r"`((?:jobs_app|jobsite|examples|templates|tests|scripts|docs)/[\w/.]*)`", README))
+FOLDERS = "jobs_app|jobsite|examples|templates|tests|scripts|docs"
+
+
+@pytest.mark.parametrize("path", re.findall(rf"`((?:{FOLDERS})/[\w/.]*)`", README))
 def test_every_path_it_names_exists(path: str) -> None:
     assert (ROOT / path).exists()
