@@ -105,7 +105,8 @@ class Lanes:
         return self.clock() - self.walked_at >= WALK_AT_LEAST_EVERY_SECONDS
 
     def walked(self, seconds: float) -> None:
-        self.walked_at, self.walk_cost = self.clock(), seconds
+        others = 0.0 if self.may_walk() else self.walk_cost  # of the same round, for other job types
+        self.walked_at, self.walk_cost = self.clock(), others + seconds
 
     def starts(self, *, walk: bool, kind: Kind = ANY) -> list[Start]:
         """Most urgent first; queues of one priority take turns at being first."""

@@ -212,9 +212,9 @@ class Claimer(Loop):
         limit = room if portion.most is None else min(room, portion.most)
         if limit <= 0:
             return Took(0, walked=True)
-        walked = may_walk and self._lanes.is_walk_due()
+        walked, walked_at = may_walk and self._lanes.is_walk_due(), self._lanes.walked_at
         taken = self._claim_from(portion, limit, walk=walked)
-        if taken < limit and may_walk and not walked and self._lanes.may_walk():
+        if taken < limit and may_walk and not walked and self._lanes.walked_at == walked_at:
             walked = True
             taken += self._claim_from(portion, limit - taken, walk=True)
         return Took(taken, walked)

@@ -214,6 +214,18 @@ def test_a_walk_is_rationed_by_what_the_last_one_cost(lanes: Lanes, clock: Clock
     assert lanes.may_walk()
 
 
+def test_walks_of_one_round_for_several_job_types_count_together(lanes: Lanes, clock: Clock) -> None:
+    for _ in range(3):
+        lanes.walked(0.5)
+    clock.now += 29
+    assert not lanes.may_walk()
+    clock.now += 1
+    assert lanes.may_walk()
+    lanes.walked(0.5)
+    clock.now += 10
+    assert lanes.may_walk()
+
+
 def test_a_lane_that_never_comes_back_short_is_walked_every_ten_seconds(lanes: Lanes, clock: Clock) -> None:
     assert lanes.is_walk_due()
     lanes.walked(0.001)

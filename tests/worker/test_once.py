@@ -217,3 +217,10 @@ def test_what_a_stop_gives_back_was_not_processed() -> None:
     gate.set()
     assert lines[-1] == "📊 Worker completed - Processed: 0 | Success: 0 | Retry: 0 | Failed: 0"
     assert not any("retry" in line for line in lines)
+
+
+def test_it_is_over_also_where_a_process_may_run_only_so_many_of_some_types() -> None:
+    """Each of them is claimed by itself, and in each the last look must find nothing."""
+    for number in range(3):
+        job(name=f"limited-{number}", concurrency_per_process=2)(lambda: None).enqueue()
+    assert told()[-1] == "📊 Worker completed - Processed: 3 | Success: 3 | Retry: 0 | Failed: 0"
