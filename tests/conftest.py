@@ -33,17 +33,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _set_aside() -> list[Any]:
+    """Out of the registry before any module of tests defines jobs of its own, which may have the same names."""
+    from jobs_app.registry import registry
+
+    found = [job_type for job_type in registry if job_type.function.__module__.startswith("examples.")]
+    for job_type in found:
+        registry.unregister(job_type.name)
+    return found
+
+
+EXAMPLE_TYPES = _set_aside()
+
+
 @pytest.fixture(autouse=True)
 def registry_restored(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Job types that a test defines end with it. The app's own are there for the tests that ask for `chores`, those of
-    the examples for the ones that ask for `examples`."""
+    """Job types that a test defines end with it. The app's own are there for the tests that ask for `chores`, the
+    examples' were set aside."""
     from jobs_app.registry import SYSTEM_NAMES, registry
 
     known = list(registry)
     for job_type in known:
-        is_example = job_type.function.__module__.startswith("examples.")
-        owner = "chores" if job_type.name.startswith(SYSTEM_NAMES) else "examples" if is_example else ""
-        if owner and owner not in request.fixturenames:
+        if job_type.name.startswith(SYSTEM_NAMES) and "chores" not in request.fixturenames:
             registry.unregister(job_type.name)
     yield
     for name in registry.names():
@@ -111,8 +122,12 @@ def chores(registry_restored: None) -> Any:
 
 
 @pytest.fixture
-def examples() -> None:
+def examples(registry_restored: None) -> None:
     """By its name: the job types and sources of the examples, known as in the demo site."""
+    from jobs_app.registry import registry
+
+    for job_type in EXAMPLE_TYPES:
+        registry.register(job_type)
 
 
 @pytest.fixture(scope="session")
