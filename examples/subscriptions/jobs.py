@@ -38,9 +38,12 @@ def due_subscriptions(now: datetime) -> QuerySet[Subscription]:
 def charge(subscription: int) -> str:
     """Payment, next due date and the end of this job commit together. A crash after the charge leaves none of them, and
     the next try asks for the same charge by the same key."""
-    found = Subscription.objects.select_for_update().select_related("plan").get(pk=subscription)
+    locked = Subscription.objects.select_for_update(of=("self",))  # and not the plan, which others pay for too
+    found = locked.select_related("plan").get(pk=subscription)
     if found.status == Subscription.Status.CANCELLED:
         return "cancelled meanwhile"
+    if found.next_due_at > current_job().claimed.queued_at:  # whoever asked for it had looked before it was paid
+        return f"not due before {found.next_due_at:%Y-%m-%d %H:%M:%S}"
     paid = found.payments.filter(due_at=found.next_due_at, status=Payment.Status.SUCCESS).first()
     if paid is not None:
         return f"paid before, {paid.reference}"
