@@ -22,7 +22,7 @@ from examples.subscriptions.paying import key_of
 from jobs_app.models import JobAttempt, Run
 from jobs_app.signals import job_finished
 
-LOOK_BACK = timedelta(days=2)  # schedulers that were away for longer find the older runs in the list of runs
+LOOK_BACK = timedelta(days=7)  # six tries by the crontab take two days; a scheduler may be away for the rest
 NOT_TRIED = ("success", "interrupted", "deferred", "snoozed", "cancelled")
 
 
@@ -32,7 +32,7 @@ def listen() -> None:
 
 def book(run_ids: Iterable[UUID] | None = None) -> None:
     """Book what failed, of these runs or of all the latest ones. Again and again, if you like."""
-    runs = Run.objects.filter(job_type="charge", attempts__gt=0)
+    runs = Run.objects.filter(job_type="charge")
     if run_ids is None:
         runs = runs.filter(queued_at__gte=timezone.now() - LOOK_BACK)
     else:
@@ -51,6 +51,7 @@ def _told(*, job: Any, ended: Any, **kwargs: Any) -> None:
 def _book_tries(runs: QuerySet[Run]) -> None:
     booked = Payment.objects.filter(run_id=OuterRef("job_id"), attempt=OuterRef("number"))
     tries = JobAttempt.objects.filter(~Exists(booked), job_id__in=runs.values("pk")).exclude(outcome__in=NOT_TRIED)
+    tries = tries.order_by("job_id", "number")  # as every process does, so that none waits for another in turn
     about = dict(Run.objects.filter(pk__in={one.job_id for one in tries}).values_list("pk", "subject"))
     known = Subscription.objects.select_related("plan").in_bulk({int(subject) for subject in about.values()})
     Payment.objects.bulk_create(

@@ -82,6 +82,19 @@ def test_a_run_that_an_operator_marks_failed_ends_the_subscription_too(
     assert Subscription.objects.get().status == "EXPIRED"
 
 
+@pytest.mark.spec("S4.R4", "S4.21")
+def test_one_that_is_marked_failed_before_its_first_try_is_not_due_again(
+    gateway: AtGateway, subscribe: Subscribe
+) -> None:
+    bob = subscribe("Broke Bob")
+    control.fail([charge.enqueue(subscription=bob.pk)], actor="ada", reason="he left")
+
+    call_command("runscheduler", "--once")
+
+    assert Subscription.objects.get().status == "EXPIRED"
+    assert not Job.objects.filter(job_type="charge").exists()
+
+
 @pytest.mark.spec("S4.24", "A4.6")
 def test_a_manual_retry_that_pays_brings_the_subscription_back_and_it_stays(
     gateway: AtGateway, subscribe: Subscribe
