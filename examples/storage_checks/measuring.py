@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime, timedelta
 
-from examples.storage_checks.models import Measurement
+from examples.storage_checks.models import Measurement, Provider
 from jobs_app.models import JobRun
 
 KINDS = ("deal", "retrieval")
@@ -17,8 +17,9 @@ COUNTED = ("success", "error", "aborted")
 def measure(since: datetime, until: datetime) -> int:
     """Count what ended in between, and say how many that were. The same period again is the same measurements."""
     ended = JobRun.objects.filter(job_type__in=KINDS, finished_at__gt=since, finished_at__lte=until)
+    known = Provider.objects.values("pk")  # somebody may have triggered a check of another, and cancelled it
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for run in ended.filter(queued_at__gt=since - LOOK_BACK):
+    for run in ended.filter(queued_at__gt=since - LOOK_BACK, subject__in=known):
         if not str(run.result).startswith(SKIPPED):
             counts.setdefault((run.subject, run.job_type), Counter())[_word(run.outcome)] += 1
     for (provider, kind), found in counts.items():

@@ -116,6 +116,7 @@ def test_a_measurement_counts_success_errors_and_what_was_aborted_and_nothing_tw
         chain.manners[A] = Manner(seconds=(0.3,))
         _check(A, timeout=0.1)
         _check("main:nobody")
+        deal.enqueue(provider="main:somebody").cancel(actor="ada")
         clock.move_to(T)
         call_command("runscheduler", "--once")
         [run] = run_jobs(job_types=metrics).succeeded
