@@ -67,9 +67,8 @@ def test_reconciliation_comes_every_minute_and_costs_every_30_seconds_one_at_a_t
 ) -> None:
     site, model = make_reviews()
     model_program = site.programs[-1]
-    dropped = left(request_review(write("On elms"), Agent.SIMPLE_LINK_VERIFIER, "ada"), "PENDING", 11)
+    dropped = request_review(write("On elms"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     control.cancel([dropped.pk], "ada", "from the page of its run")
-    lost = orphan(write("On yews"), "RUNNING", 35)
     review = request_review(write("On oaks"), Agent.SIMPLE_LINK_VERIFIER, "ada")
     site.start_worker()
     until_ended(review.pk)
@@ -79,6 +78,8 @@ def test_reconciliation_comes_every_minute_and_costs_every_30_seconds_one_at_a_t
     site.manage("runscheduler", "--once", at=NOON + timedelta(seconds=30))
     running = until(lambda: Job.objects.filter(job_type=COSTS, state="running").first())
     again = [trigger(COSTS) for _ in range(3)]
+    left(dropped, "PENDING", 11)
+    lost = orphan(write("On yews"), "RUNNING", 35)  # as late as that: what is told of it are whole minutes
     site.manage("runscheduler", "--once", at=NOON + timedelta(seconds=60))
 
     assert [(run.id, run.created) for run in again] == [(running.pk, False)] * 3

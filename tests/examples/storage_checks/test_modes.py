@@ -34,7 +34,8 @@ def test_web_and_scheduler_run_nothing_workers_enqueue_nothing_and_nobody_does_w
     make_checks: Callable[..., Site], chain: ChainHere
 ) -> None:
     """Five checks a second would be due for each provider, if somebody enqueued them."""
-    site = make_checks(minute=0.1, JOBS_METRICS_PUBLIC="1", SHUTDOWN_FINAL_SCRAPE_DELAY_SECONDS="0")
+    patience = {"DEAL_TIMEOUT_SECONDS": "36000", "SHUTDOWN_FINAL_SCRAPE_DELAY_SECONDS": "0"}  # a minute for each deal
+    site = make_checks(minute=0.1, JOBS_METRICS_PUBLIC="1", **patience)
     web = int(site.start_web().rpartition(":")[2])
     scheduler = site.start_scheduler()
     until(lambda: Job.objects.filter(job_type="deal").count() >= 2, seconds=60)
