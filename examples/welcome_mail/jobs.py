@@ -34,6 +34,7 @@ class WelcomeForm(forms.Form):
     timeout=pace.minutes(2),
     schema=WelcomeForm,
     subject=lambda payload: f"member {payload['member']}",
+    singleton=True,  # of two runs for a member, the second begins when the first has noted its mail
     enabled=lambda: env.bool("ENABLE_WELCOME_MAIL", default=True),
 )
 def send_welcome_email(member: Member, again: bool) -> str:
@@ -53,7 +54,8 @@ def welcome_the_missed() -> int:
 
 
 def welcome(member: Member) -> bool:
-    """Whether there is a new run for it. A member has one, however often it is asked for: the key is theirs."""
+    """Whether there is a new run for it. However often this is called, a member has one in a week: so long their key is
+    kept. Whoever could not be reached is then tried anew."""
     once = send_welcome_email.options(idempotency_key=f"member {member.pk}")
     try:
         return once.enqueue(member=member.pk).created

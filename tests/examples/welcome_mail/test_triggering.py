@@ -91,6 +91,20 @@ def test_a_run_is_followed_from_the_form_in_the_admin_to_the_mail_that_was_sent(
     assert ada.welcomed_at is not None
 
 
+def test_two_who_ask_at_once_cause_one_mail(site: Site, mailbox: Mailbox, ada: Member) -> None:
+    grace = Member.objects.create(name="Grace", email="grace@example.com")
+    mailbox.door.clear()
+    runs = [trigger(NAME, {"member": member.pk}) for member in (ada, ada, grace)]
+    site.start_worker()
+    until(lambda: "grace@example.com" in mailbox.asked)  # who came last
+
+    mailbox.door.set()
+
+    until(lambda: all(run.refresh().is_finished for run in runs))
+    assert sorted(mailbox.taken) == ["ada@example.com", "grace@example.com"]
+    assert runs[1].result == "was welcomed before"
+
+
 @pytest.mark.spec("A2.2", "S2.14", "S2.R1")
 def test_a_post_answers_run_id_and_status_and_what_is_refused_stores_nothing(site: Site, ada: Member) -> None:
     url, may, may_not = site.start_web(), token("trigger"), token("read")
