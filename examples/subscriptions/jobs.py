@@ -46,13 +46,14 @@ def charge(subscription: int) -> str:
         return f"not due before {found.next_due_at:%Y-%m-%d %H:%M:%S}"
     paid = found.payments.filter(due_at=found.next_due_at, status=Payment.Status.SUCCESS).first()
     if paid is not None:
+        _move_on(found, paid.made_at)  # or it would be due for ever
         return f"paid before, {paid.reference}"
     reference = charge_at_gateway(found, seconds=current_job().remaining(limit=minutes(CALL_MINUTES)))
-    _book(found, reference)
+    _move_on(found, _book(found, reference))
     return reference
 
 
-def _book(found: Subscription, reference: str) -> None:
+def _book(found: Subscription, reference: str) -> datetime:
     now, running = timezone.now(), current_job()
     Payment.objects.create(
         subscription=found,
@@ -66,7 +67,11 @@ def _book(found: Subscription, reference: str) -> None:
         attempt=running.claimed.attempts,
         made_at=now,
     )
-    found.last_paid_at = now
+    return now
+
+
+def _move_on(found: Subscription, paid_at: datetime) -> None:
+    found.last_paid_at = paid_at
     found.next_due_at += found.plan.period  # from the old date: who pays late pays no less often
     found.status = Subscription.Status.ACTIVE  # an expired one that was run again by hand is back
     found.save(update_fields=["last_paid_at", "next_due_at", "status"])

@@ -206,6 +206,9 @@ def test_what_was_paid_is_not_charged_again_though_somebody_triggers_it(
 
     assert run.result == "paid before, cash"
     assert gateway.charges() == []
+    due_at = ada.next_due_at
+    ada.refresh_from_db()
+    assert ada.next_due_at == due_at + MONTH  # and it is not due any more
 
 
 @pytest.mark.spec("S4.R3")
