@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -51,11 +51,20 @@ if os.path.getsize(sys.argv[1]) < 3:
 time.sleep(60)
 """
     with Processes({"worker": [sys.executable, "-c", worker, str(lives)]}) as processes:
-        third_life = threading.Thread(target=lambda: until(lambda: lives.read_text() == "xxx") and interrupt())
+        third_life = threading.Thread(target=_interrupt_when, args=[lambda: lives.read_text() == "xxx"])
         third_life.start()
         assert processes.wait() == ""
     third_life.join()
+    assert lives.read_text() == "xxx"
     assert capsys.readouterr().err.count("; it is started again.") == 2
+
+
+def _interrupt_when(fact: Callable[[], bool]) -> None:
+    """Or when that takes too long: nobody waits for ever."""
+    try:
+        until(fact)
+    finally:
+        interrupt()
 
 
 def test_a_signal_ends_the_wait_and_all_of_them() -> None:
