@@ -30,7 +30,7 @@ class Knobs:
     metrics_keep_days: float = _from(1, 90.0)
     use_only_approved_providers: bool = True
     disable_chain: bool = False  # leaves alone what is known of providers: no preparation, no look into the registry
-    chain_url: str = "http://127.0.0.1:8104/"
+    chain_url: str = "http://127.0.0.1:8105/"
 
     def __post_init__(self) -> None:
         problems = [
