@@ -17,7 +17,7 @@ from jobs_app import current_job
 def evaluate(review: Review) -> None:
     """Go on after the paragraphs that an attempt before this one got answers about."""
     job, paragraphs = current_job(), review.document.paragraphs
-    review.begin()
+    review.begin(job.claimed.attempts)
     if not paragraphs:
         raise ValidationError("there is nothing to review")
     for number in range(len(review.answers), len(paragraphs)):

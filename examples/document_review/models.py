@@ -6,8 +6,10 @@ from statistics import fmean
 from typing import Any
 
 from django.db import models
+from django.utils import timezone
 
 from examples.document_review.agents import Agent
+from jobs_app.errors import LeaseLost
 
 
 class Document(models.Model):
@@ -48,6 +50,7 @@ class Review(models.Model):
     document = models.ForeignKey(Document, models.CASCADE, related_name="reviews")
     agent = models.CharField(max_length=40, choices=Agent.choices)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.PENDING)
+    attempt = models.PositiveIntegerField(default=0)  # the last one of its run that began
     answers = models.JSONField(default=list)  # a list for each paragraph, as they come in
     grade = models.PositiveSmallIntegerField(null=True)
     summary = models.TextField(blank=True)
@@ -65,19 +68,28 @@ class Review(models.Model):
     def __str__(self) -> str:
         return f"{self.agent} on {self.document}"
 
-    def begin(self) -> None:
-        self.status, self.error = Status.RUNNING, ""
-        self.save(update_fields=["status", "error", "updated_at"])
+    def begin(self, attempt: int) -> None:
+        """From now on only this attempt writes: what one before it still says, on a worker that lost it, is refused."""
+        self.attempt, self.status, self.error = attempt, Status.RUNNING, ""
+        self._write(Review.objects.filter(attempt__lt=attempt), "attempt", "status", "error")
 
     def keep(self, answers: list[dict[str, Any]]) -> None:
         """What was said about the next paragraph. An attempt after this one need not pay for it again."""
         self.answers = [*self.answers, answers]
         self.tokens += sum(answer["tokens"] for answer in answers)
-        self.save(update_fields=["answers", "tokens", "updated_at"])
+        self._write(self._of_this_attempt(), "answers", "tokens")
 
     def complete(self) -> None:
         said = [answer for answers in self.answers for answer in answers]
         self.grade = round(fmean(answer["grade"] for answer in said))
         self.summary = "\n".join(answer["text"] for answer in said)
         self.status = Status.COMPLETED
-        self.save(update_fields=["grade", "summary", "status", "updated_at"])
+        self._write(self._of_this_attempt(), "grade", "summary", "status")
+
+    def _of_this_attempt(self) -> models.QuerySet[Review]:
+        return Review.objects.filter(attempt=self.attempt, status=Status.RUNNING)
+
+    def _write(self, mine: models.QuerySet[Review], *names: str) -> None:
+        facts = {name: getattr(self, name) for name in names}
+        if not mine.filter(pk=self.pk).update(**facts, updated_at=timezone.now()):
+            raise LeaseLost(f"review {self.pk} was ended, or belongs to a later attempt")

@@ -55,6 +55,7 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
+                ("attempt", models.PositiveIntegerField(default=0)),
                 ("answers", models.JSONField(default=list)),
                 ("grade", models.PositiveSmallIntegerField(null=True)),
                 ("summary", models.TextField(blank=True)),

@@ -12,6 +12,7 @@ from examples.document_review.models import Document, Review
 from examples.document_review.reviewing import request_review
 from examples.pace import minutes
 from jobs_app import get_run
+from jobs_app.errors import LeaseLost
 from jobs_app.models import Job, JobAttempt, JobRun
 from jobs_app.testing import freeze_clock, run_jobs
 from tests.examples.document_review.conftest import AtModel, Write
@@ -140,6 +141,32 @@ def test_an_attempt_goes_on_after_the_paragraphs_that_were_read_before(model: At
 
     assert [call["text"].split()[-1] for call in model.calls()] == ["First.", "Second.", "Third.", "Third."]
     assert document.reviews.get().status == "COMPLETED"
+
+
+def test_an_attempt_that_lost_its_review_to_a_later_one_changes_nothing(model: AtModel, write: Write) -> None:
+    """As on a worker that was frozen until its lease was over."""
+    request_review(write("On oaks", "Oaks live long."), Agent.READABILITY, "ada")
+    frozen = Review.objects.get()
+    frozen.begin(1)
+    Review.objects.get().begin(2)
+
+    late_answer = {"grade": 99, "text": "late", "tokens": 1}
+    for late in (lambda: frozen.begin(1), lambda: frozen.keep([late_answer]), frozen.complete):
+        with pytest.raises(LeaseLost, match="belongs to a later attempt"):
+            late()
+    assert Review.objects.values_list("attempt", "status", "answers").get() == (2, "RUNNING", [])
+
+
+@pytest.mark.parametrize("status", ["FAILED", "CANCELLED"])
+def test_a_review_that_was_ended_stays_so_whatever_its_attempt_still_says(write: Write, status: str) -> None:
+    request_review(write("On oaks", "Oaks live long."), Agent.READABILITY, "ada")
+    review = Review.objects.get()
+    review.begin(1)
+    Review.objects.update(status=status)
+
+    with pytest.raises(LeaseLost, match="was ended"):
+        review.keep([])
+    assert Review.objects.get().status == status
 
 
 @pytest.mark.spec("A3.2", "S3.12")
