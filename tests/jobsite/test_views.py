@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,6 +13,12 @@ import examples
 from jobs_app.models import Job
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("jobsite.urls"), pytest.mark.usefixtures("examples")]
+
+
+@pytest.fixture
+def demo(settings: Any) -> None:
+    """As `make demo` has it."""
+    settings.DEBUG = True
 
 
 def test_every_example_has_a_card_and_each_of_its_links_leads_to_a_page(client: Client) -> None:
@@ -25,7 +32,7 @@ def test_every_example_has_a_card_and_each_of_its_links_leads_to_a_page(client: 
     assert len(answers) > 2 * len(examples.ALL)
 
 
-def test_the_frame_lists_the_latest_runs_with_the_example_they_belong_to(client: Client) -> None:
+def test_the_frame_lists_the_latest_runs_with_the_example_they_belong_to(client: Client, demo: None) -> None:
     from examples.first_steps.jobs import greet
 
     greet.options(delay=60, subject="mathematics").enqueue(name="Ada")
@@ -39,7 +46,9 @@ def test_the_frame_lists_the_latest_runs_with_the_example_they_belong_to(client:
 
 
 @pytest.mark.parametrize("address", ["/", "/now/"])
-def test_the_pages_need_no_inline_code_so_any_content_security_policy_can_hold(client: Client, address: str) -> None:
+def test_the_pages_need_no_inline_code_so_any_content_security_policy_can_hold(
+    client: Client, demo: None, address: str
+) -> None:
     page = client.get(address).content.decode()
 
     assert "<script" not in page
@@ -47,14 +56,18 @@ def test_the_pages_need_no_inline_code_so_any_content_security_policy_can_hold(c
     assert "style=" not in page
 
 
-def test_the_button_enqueues_one_more_round(client: Client, settings: pytest.FixtureRequest) -> None:
-    settings.DEBUG = True
-
+def test_the_button_enqueues_one_more_round(client: Client, demo: None) -> None:
     assert client.post("/again/").status_code == 302
     assert {"greet", "count-words", "send-invoice"} <= set(Job.objects.values_list("job_type", flat=True))
 
 
-def test_outside_of_the_demo_there_is_no_button(client: Client) -> None:
-    assert "<button" not in client.get("/").content.decode()
-    assert client.post("/again/").status_code == 404
+def test_outside_of_the_demo_there_is_no_button_and_runs_are_for_those_who_may_see_payloads(client: Client) -> None:
+    page = client.get("/").content.decode()
+    assert "<button" not in page
+    assert "<iframe" not in page
+    assert [client.get("/now/").status_code, client.post("/again/").status_code] == [404, 404]
     assert not Job.objects.exists()
+
+    client.force_login(User.objects.create_superuser("ada"))
+    assert client.get("/now/").status_code == 200
+    assert "<iframe" in client.get("/").content.decode()
