@@ -14,7 +14,8 @@ from examples.subscriptions.models import Payment, Subscription
 from examples.subscriptions.paying import charge_at_gateway, key_of
 from jobs_app import Backoff, current_job, due, job
 
-CALL_MINUTES = 0.5  # for one answer of the gateway, at most
+# For an answer of the gateway. Whoever else writes waits for it where SQLite is the database, 20 seconds at most.
+CALL_MINUTES = 0.25
 GATEWAY_RATE: str = environ.Env().str("GATEWAY_RATE", default="600/minute")  # all that it takes of one customer
 
 

@@ -25,7 +25,7 @@ QUICK = {  # to notice what happened
     "JOB_WORKER_POLL_SECONDS": "0.1",
     "JOBS_RECOVER_SECONDS": "0.5",
     "JOB_SCHEDULER_POLL_SECONDS": "1",
-    "LEASE_SEC_DEFAULT": "3",
+    "LEASE_SEC_DEFAULT": "10",  # a busy machine may keep a worker waiting for some seconds
 }
 
 
