@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -14,6 +15,7 @@ import hypothesis
 import pytest
 from django.db import connection
 
+from jobs_app.signals import job_finished
 from tests.waiting import until
 
 # Sessions on the test's database beside our own.
@@ -34,13 +36,23 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def _set_aside() -> list[Any]:
-    """Out of the registry before any module of tests defines jobs of its own, which may have the same names."""
+    """Out of the registry before any module of tests defines jobs of its own, which may have the same names. Nor do the
+    examples hear how those end."""
     from jobs_app.registry import registry
 
+    for module in _listening():
+        job_finished.disconnect(dispatch_uid=module.__package__)
     found = [job_type for job_type in registry if job_type.function.__module__.startswith("examples.")]
     for job_type in found:
         registry.unregister(job_type.name)
     return found
+
+
+def _listening() -> list[ModuleType]:
+    from examples.document_review import endings
+    from examples.subscriptions import failures
+
+    return [endings, failures]
 
 
 EXAMPLE_TYPES = _set_aside()
@@ -122,12 +134,17 @@ def chores(registry_restored: None) -> Any:
 
 
 @pytest.fixture
-def examples(registry_restored: None) -> None:
-    """By its name: the job types and sources of the examples, known as in the demo site."""
+def examples(registry_restored: None) -> Iterator[None]:
+    """By its name: the job types, sources and receivers of the examples, as in the demo site."""
     from jobs_app.registry import registry
 
     for job_type in EXAMPLE_TYPES:
         registry.register(job_type)
+    for module in _listening():
+        module.listen()
+    yield
+    for module in _listening():
+        job_finished.disconnect(dispatch_uid=module.__package__)
 
 
 @pytest.fixture(scope="session")
