@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from jobs_app.admin.menu import PAGES
+from jobs_app.models import JobAttempt
 from tests.admin.samples import SAMPLES
 from tests.admin.world import World, make_world
 from tests.browser.site import Site
@@ -21,6 +22,10 @@ OURS = "#content"
 GRAVE = ("serious", "critical")
 ALL_RULES: dict[str, Any] = {"resultTypes": ["violations"]}
 COLOURS: dict[str, Any] = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}  # all that the dark changes
+LONG_NAME = "warehouse.deliveries.carriers.tracking.ShipmentNotAtTheCarrier"
+TOO_WIDE = (
+    "[...document.querySelectorAll('#content section')].filter((s) => s.scrollWidth > s.clientWidth).map((s) => s.id)"
+)
 DOWNLOADS = {"run_export", "run_payload", "run_log", "controlevent_export"}
 SHOWN = sorted(name for name in set(PAGES) - DOWNLOADS if SAMPLES[name].answers == 200)
 
@@ -51,6 +56,15 @@ def test_a_page_has_no_serious_issue_and_fits_a_telephone(name: str, site: Site,
     page.set_viewport_size(NARROW)
     found += [f"on a telephone: {part}" for part in wide_parts(page) if width(page) > NARROW["width"]]
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("name", ["dashboard_changelist", "run_changelist"])
+def test_a_long_name_of_an_error_stays_where_it_belongs(name: str, site: Site, world: World, visit: Visit) -> None:
+    JobAttempt.objects.exclude(error_class="").update(error_class=LONG_NAME)
+    page = visit(site).open(name)
+
+    assert LONG_NAME in page.inner_text("#content")
+    assert page.evaluate(TOO_WIDE) == []
 
 
 def width(page: Page) -> int:
