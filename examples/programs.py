@@ -11,4 +11,5 @@ class Program:
 
     module: str
     address: str
+    port: int  # where it is looked for unless the variable says otherwise; another one, if something else has it
     scheme: str = "http"

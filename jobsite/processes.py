@@ -19,8 +19,10 @@ PATIENCE_SECONDS = 10  # after the polite signal; then they are killed
 class Processes:
     """Started on entry and stopped on exit. Only this one hears the terminal, so each child is told exactly once."""
 
-    def __init__(self, commands: Mapping[str, Sequence[str]]) -> None:
-        self._commands = commands
+    def __init__(self, *groups: Mapping[str, Sequence[str]]) -> None:
+        """Started group by group; the last group is told to stop first, and those before it serve it until its end."""
+        self._groups = groups
+        self._commands = {name: command for group in groups for name, command in group.items()}
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._born: dict[str, float] = {}  # by the monotonic clock
         self._stopping = False
@@ -33,15 +35,9 @@ class Processes:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for child in self.children:
-            child.terminate()
         deadline = time.monotonic() + PATIENCE_SECONDS
-        for child in self.children:
-            try:
-                child.wait(max(deadline - time.monotonic(), 0))
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+        for group in reversed(self._groups):
+            _end([self._children[name] for name in group if name in self._children], deadline)
 
     @property
     def children(self) -> list[subprocess.Popen[bytes]]:
@@ -81,6 +77,17 @@ class Processes:
 
     def _asked_to_stop(self, number: int, frame: FrameType | None) -> None:
         self._stopping = True
+
+
+def _end(children: list[subprocess.Popen[bytes]], deadline: float) -> None:
+    for child in children:
+        child.terminate()
+    for child in children:
+        try:
+            child.wait(max(deadline - time.monotonic(), 0))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
 
 
 def free_port(host: str, wanted: int) -> int:

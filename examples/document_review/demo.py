@@ -8,7 +8,7 @@ from examples.document_review.reviewing import request_review
 from examples.pace import minutes
 from examples.programs import Program
 
-PROGRAMS = {"model": Program("examples.document_review.language_model", "MODEL_URL")}
+PROGRAMS = {"model": Program("examples.document_review.language_model", "MODEL_URL", 8106)}
 
 SLOW = ", ".join([f"slow {minutes(1.5):g}"] * 4)  # seconds: three such calls are more than the usual four minutes
 

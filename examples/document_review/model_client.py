@@ -16,6 +16,7 @@ from django.core.exceptions import ValidationError
 
 logger = logging.getLogger(__name__)
 env = environ.Env()
+USUAL_URL = "http://127.0.0.1:8106/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,8 @@ def costs_of(sessions: Sequence[str], seconds: float) -> dict[str, Decimal]:
 
 def _fetch(path: str, seconds: float, body: dict[str, Any] | None = None) -> dict[str, Any]:
     data = None if body is None else json.dumps(body).encode()
-    request = Request(urljoin(env.str("MODEL_URL"), path), data, {"Content-Type": "application/json"})
+    url = urljoin(env.str("MODEL_URL", default=USUAL_URL), path)
+    request = Request(url, data, {"Content-Type": "application/json"})
     with urlopen(request, timeout=seconds) as answer:
         found: dict[str, Any] = json.load(answer)
     return found

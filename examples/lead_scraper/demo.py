@@ -11,7 +11,7 @@ from examples.programs import Program
 from jobs_app.lifecycle import control
 from jobs_app.models import ApiToken
 
-PROGRAMS = {"directory": Program("examples.lead_scraper.directory", "DIRECTORY_URL")}
+PROGRAMS = {"directory": Program("examples.lead_scraper.directory", "DIRECTORY_URL", 8104)}
 
 CITIES = ("Bremen", "Cadiz", "Dover", "Essen", "Faro", "Ghent")
 WORKERS = ("scraper-1", "scraper-2")

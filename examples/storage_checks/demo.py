@@ -6,7 +6,7 @@ from examples.programs import Program
 from examples.storage_checks.jobs import deal
 from examples.storage_checks.models import Block, Provider
 
-PROGRAMS = {"chain": Program("examples.storage_checks.chain", "CHAIN_URL")}
+PROGRAMS = {"chain": Program("examples.storage_checks.chain", "CHAIN_URL", 8105)}
 
 
 def fill() -> None:

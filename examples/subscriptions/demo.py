@@ -11,7 +11,7 @@ from examples.pace import minutes
 from examples.programs import Program
 from examples.subscriptions.models import Plan, Subscription
 
-PROGRAMS = {"gateway": Program("examples.subscriptions.gateway", "GATEWAY_URL")}
+PROGRAMS = {"gateway": Program("examples.subscriptions.gateway", "GATEWAY_URL", 8103)}
 
 PLANS = {"Basic": ("4.90", 30), "Pro": ("19.00", 60)}  # amount, minutes of the quick clock
 PAYERS = {

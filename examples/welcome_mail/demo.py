@@ -6,7 +6,7 @@ from examples.programs import Program
 from examples.welcome_mail.joining import join
 from examples.welcome_mail.models import Member
 
-PROGRAMS = {"mailbox": Program("examples.welcome_mail.mailbox", "EMAIL_URL", scheme="smtp")}
+PROGRAMS = {"mailbox": Program("examples.welcome_mail.mailbox", "EMAIL_URL", 8107, scheme="smtp")}
 
 MEMBERS = {
     "Ada": "ada@example.com",

@@ -75,6 +75,25 @@ def test_a_signal_ends_the_wait_and_all_of_them() -> None:
     assert {child.returncode for child in processes.children} == {-signal.SIGTERM}
 
 
+def test_the_last_group_is_told_to_stop_first_and_has_the_others_until_its_end(tmp_path: Path) -> None:
+    program = """
+import pathlib, signal, sys, time
+folder, name, seconds = pathlib.Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+def end(*_):
+    time.sleep(seconds)
+    with open(folder / "order", "a") as order:
+        order.write(name + " ")
+    sys.exit()
+signal.signal(signal.SIGTERM, end)
+(folder / name).touch()
+time.sleep(60)
+"""
+    web, worker = ([sys.executable, "-c", program, str(tmp_path), *each] for each in (("web", "0"), ("worker", "0.3")))
+    with Processes({"web": web}, {"worker": worker}):
+        until(lambda: (tmp_path / "web").exists() and (tmp_path / "worker").exists())
+    assert (tmp_path / "order").read_text() == "worker web "
+
+
 def test_waiting_for_a_port_gives_up_when_a_child_ends() -> None:
     with Processes({"web": [sys.executable, "-c", ""]}) as processes:
         assert processes.wait_for_port("127.0.0.1", free_port("127.0.0.1", 0)) is False

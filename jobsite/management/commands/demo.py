@@ -31,11 +31,11 @@ class Command(BaseCommand):
         demo_data.fill()
         port = free_port(HOST, int(os.environ.get("PORT", "8000")))
         with tempfile.TemporaryDirectory(prefix="jobs-demo-") as folder:
-            self._run(_programs() | _site(port) | _companions(port, Path(folder)), port, password)
+            self._run([_programs(), _web(port), _site() | _companions(port, Path(folder))], port, password)
         self.stdout.write("Stopped.")
 
-    def _run(self, commands: dict[str, list[str]], port: int, password: str) -> None:
-        with Processes(commands) as processes:
+    def _run(self, groups: list[dict[str, list[str]]], port: int, password: str) -> None:
+        with Processes(*groups) as processes:
             if processes.wait_for_port(HOST, port):
                 self._announce(port, password)
             ended = processes.wait()
@@ -68,15 +68,18 @@ def _programs() -> dict[str, list[str]]:
     commands = {}
     for demo in demo_data.demos().values():
         for name, program in getattr(demo, "PROGRAMS", {}).items():
-            port = free_port(HOST, 0)
+            port = free_port(HOST, program.port)
             os.environ[program.address] = f"{program.scheme}://{HOST}:{port}/"
             commands[name] = [sys.executable, "-m", program.module, "--port", str(port)]
     return commands
 
 
-def _site(port: int) -> dict[str, list[str]]:
+def _web(port: int) -> dict[str, list[str]]:
+    return {"web": _manage("runserver", f"{HOST}:{port}", "--noreload")}
+
+
+def _site() -> dict[str, list[str]]:
     return {
-        "web": _manage("runserver", f"{HOST}:{port}", "--noreload"),
         "worker": _manage("runworker", "--grace", str(GRACE_SECONDS)),
         "scheduler": _manage("runscheduler"),
     }
