@@ -24,7 +24,7 @@ DATABASES = {"default": database_from_url(env.str("DATABASE_URL", default=f"sqli
 
 JOBS = {"SCHEDULER_POLL_SECONDS": 5.0, "METRICS_PUBLIC": DEBUG, **jobs_from(env)}
 
-EXAMPLES = env.list("EXAMPLES", default=list(examples.ALL))
+EXAMPLES = examples.chosen(env.list("EXAMPLES", default=list(examples.ALL)))
 EXAMPLES_MINUTE_SECONDS = env.float("EXAMPLES_MINUTE_SECONDS", default=2.0 if DEBUG else 60.0)  # examples/pace.py
 
 INSTALLED_APPS = [
