@@ -1,4 +1,4 @@
-"""The environment's names for `settings.JOBS`."""
+"""The environment's names for `settings.JOBS`, and the examples that it names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import fields
 from typing import Any, get_origin, get_type_hints
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
+import examples
 from jobs_app.conf import Settings
 from jobs_app.webhook_rules import Webhook
 
@@ -29,6 +31,14 @@ VARIABLES = {
     "MAINTENANCE_WINDOWS": "MAINTENANCE_WINDOWS_UTC",
     "MAINTENANCE_WINDOW_MINUTES": "MAINTENANCE_WINDOW_MINUTES",
 }
+
+
+def examples_from(env: environ.Env) -> list[str]:
+    """Those that the environment names, if there are such; all of them, if it names none."""
+    names: list[str] = env.list("EXAMPLES", default=list(examples.ALL))
+    if unknown := sorted(set(names) - set(examples.ALL)):
+        raise ImproperlyConfigured(f"EXAMPLES names {', '.join(unknown)}; there are {', '.join(examples.ALL)}.")
+    return names
 
 
 def variable_of(setting: str) -> str:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import environ
 
-import examples
 from jobs_app.logs import FORMAT
 from jobsite.database import database_from_url
-from jobsite.environment import jobs_from
+from jobsite.environment import examples_from, jobs_from
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -24,7 +23,7 @@ DATABASES = {"default": database_from_url(env.str("DATABASE_URL", default=f"sqli
 
 JOBS = {"SCHEDULER_POLL_SECONDS": 5.0, "METRICS_PUBLIC": DEBUG, **jobs_from(env)}
 
-EXAMPLES = examples.chosen(env.list("EXAMPLES", default=list(examples.ALL)))
+EXAMPLES = examples_from(env)
 EXAMPLES_MINUTE_SECONDS = env.float("EXAMPLES_MINUTE_SECONDS", default=2.0 if DEBUG else 60.0)  # examples/pace.py
 
 INSTALLED_APPS = [

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from jobs_app.conf import parse
 
@@ -127,3 +128,11 @@ def test_on_a_developers_machine_anybody_may_read_the_metrics(settings_with: Any
 @pytest.mark.parametrize("level", ["error", "warn", "info", "debug"])
 def test_the_log_level_comes_from_the_environment(settings_with: Any, level: str) -> None:
     assert settings_with(DEBUG="1", LOG_LEVEL=level)["LOGGING"]["root"]["level"] == level.upper()
+
+
+def test_an_example_that_there_is_not_is_told_with_those_that_there_are(settings_with: Any) -> None:
+    assert "examples.subscriptions" in settings_with(EXAMPLES="subscriptions")["INSTALLED_APPS"]
+    with pytest.raises(
+        ImproperlyConfigured, match=r"EXAMPLES names subscription; there are first_steps, .*subscriptions"
+    ):
+        settings_with(EXAMPLES="subscription")
