@@ -132,7 +132,5 @@ def test_the_log_level_comes_from_the_environment(settings_with: Any, level: str
 
 def test_an_example_that_there_is_not_is_told_with_those_that_there_are(settings_with: Any) -> None:
     assert "examples.subscriptions" in settings_with(EXAMPLES="subscriptions")["INSTALLED_APPS"]
-    with pytest.raises(
-        ImproperlyConfigured, match=r"EXAMPLES names subscription; there are first_steps, .*subscriptions"
-    ):
+    with pytest.raises(ImproperlyConfigured, match="EXAMPLES names subscription; there are first_steps"):
         settings_with(EXAMPLES="subscription")
