@@ -68,7 +68,7 @@ def _addresses() -> dict[str, str]:
 
     return {
         "landing": "/",
-        "storage-subjects": admin_url("subject_changelist"),
+        "storage-provider": admin_url("subject_detail", "main:f02000"),
         "storage-capacity": admin_url("dashboard_capacity"),
         "leads-run": run(job_type="find-leads", state="succeeded", attempts__gt=1),
         "leads": reverse("admin:lead_scraper_lead_changelist"),
