@@ -213,7 +213,7 @@ class Claimer(Loop):
         if limit <= 0:
             return Took(0, walked=True)
         walked, walked_at = may_walk and self._lanes.is_walk_due(), self._lanes.walked_at
-        taken = self._claim_from(portion, limit, walk=walked)
+        taken = self._claim_from(portion, limit, walk=walked)  # a walk all the same, where it has no mark
         if taken < limit and may_walk and not walked and self._lanes.walked_at == walked_at:
             walked = True
             taken += self._claim_from(portion, limit - taken, walk=True)

@@ -11,7 +11,7 @@ import pytest
 
 from examples.document_review.language_model import Model
 from examples.document_review.models import Document
-from examples.local_server import HOST, serve
+from tests.examples.served import served
 from tests.examples.site import Site
 
 Write = Callable[..., Document]
@@ -41,12 +41,9 @@ class AtModel:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[AtModel]:
     """In this process; its ledger knows nothing before it is told to book."""
-    server = serve(Model(ledger_seconds=3600).answer)
-    url = f"http://{HOST}:{server.server_port}/"
-    monkeypatch.setenv("MODEL_URL", url)
-    yield AtModel(url)
-    server.shutdown()
-    server.server_close()
+    with served(Model(ledger_seconds=3600).answer) as url:
+        monkeypatch.setenv("MODEL_URL", url)
+        yield AtModel(url)
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from datetime import datetime
 
 import pytest
 
-from examples.local_server import HOST, serve
 from jobs_app.client import JobsClient
 from jobs_app.lifecycle import control
 from jobs_app.models import Job
 from tests.examples.lead_scraper.clock import Clock
 from tests.examples.lead_scraper.shelves import Shelves
+from tests.examples.served import served
 from tests.examples.site import Program, Site
 
 HANDLER = "examples.lead_scraper.scraper:find_leads"
@@ -44,11 +44,8 @@ class Searching:
 @pytest.fixture
 def shelves() -> Iterator[Shelves]:
     shelves = Shelves()
-    server = serve(shelves.answer)
-    shelves.url = f"http://{HOST}:{server.server_port}/"
-    yield shelves
-    server.shutdown()
-    server.server_close()
+    with served(shelves.answer) as shelves.url:
+        yield shelves
 
 
 @pytest.fixture

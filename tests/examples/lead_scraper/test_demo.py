@@ -13,8 +13,8 @@ from django.urls import reverse
 
 from examples.lead_scraper import demo, directory
 from examples.lead_scraper.models import Lead
-from examples.local_server import HOST, serve
 from jobs_app.models import ApiToken, Run
+from tests.examples.served import served
 from tests.examples.site import Site
 from tests.lifecycle.rows import attempts_of
 from tests.waiting import until
@@ -26,10 +26,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.urls("jobsite
 def site(make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """Its directory is quick."""
     monkeypatch.setattr(directory, "PAGE_SECONDS", 0.0)
-    server = serve(directory.Directory().answer)
-    yield make_site("lead_scraper", minute=0.1, DIRECTORY_URL=f"http://{HOST}:{server.server_port}/")
-    server.shutdown()
-    server.server_close()
+    with served(directory.Directory().answer) as url:
+        yield make_site("lead_scraper", minute=0.1, DIRECTORY_URL=url)
 
 
 def round_of_searches(city: str) -> dict[str, Run]:

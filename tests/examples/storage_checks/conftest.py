@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 import pytest
 from django.core.management import call_command
 
-from examples.local_server import HOST, serve
 from examples.storage_checks import chain_client, registry
 from examples.storage_checks.chain import Chain, listed
 from examples.storage_checks.models import Provider
 from jobs_app.models import Job, ScheduleState
 from jobs_app.testing import freeze_clock
+from tests.examples.served import served
 from tests.examples.site import Site
 
 A, B = "main:A", "main:B"
@@ -29,14 +29,11 @@ class ChainHere(Chain):
 @pytest.fixture
 def chain(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChainHere]:
     chain = ChainHere([listed("main", "A", 1), listed("main", "B", 2)], {})
-    server = serve(chain.answer)
-    chain.url = f"http://{HOST}:{server.server_port}/"
-    monkeypatch.setattr(chain_client, "CHAIN_URL", chain.url)  # for what runs in this process
-    registry.get_ready.cache_clear()
-    yield chain
-    chain.release()
-    server.shutdown()
-    server.server_close()
+    with served(chain.answer) as chain.url:
+        monkeypatch.setattr(chain_client, "CHAIN_URL", chain.url)  # for what runs in this process
+        registry.get_ready.cache_clear()
+        yield chain
+        chain.release()
 
 
 @pytest.fixture

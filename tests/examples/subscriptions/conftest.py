@@ -12,10 +12,10 @@ from urllib.request import Request, urlopen
 import pytest
 from django.utils import timezone
 
-from examples.local_server import HOST, serve
 from examples.subscriptions import paying
 from examples.subscriptions.gateway import Gateway
 from examples.subscriptions.models import Plan, Subscription
+from tests.examples.served import served
 from tests.examples.site import Site
 
 MONTH = timedelta(days=30)
@@ -46,12 +46,9 @@ class AtGateway:
 
 @pytest.fixture
 def gateway(monkeypatch: pytest.MonkeyPatch) -> Iterator[AtGateway]:
-    server = serve(Gateway().answer)
-    url = f"http://{HOST}:{server.server_port}/"
-    monkeypatch.setattr(paying, "GATEWAY_URL", url)  # for what runs in this process
-    yield AtGateway(url)
-    server.shutdown()
-    server.server_close()
+    with served(Gateway().answer) as url:
+        monkeypatch.setattr(paying, "GATEWAY_URL", url)  # for what runs in this process
+        yield AtGateway(url)
 
 
 @pytest.fixture
